@@ -1,0 +1,60 @@
+"""Colonnade: vertical federated learning for few labels, little overlap and expensive rounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from colonnade.data import Labels, Split, VerticalData, split
+    from colonnade.data.datasets import DATASETS
+    from colonnade.errors import ColonnadeError, ConfigError, DataError, WireError
+    from colonnade.methods import METHODS, Combined, LightGBM, Linear, Local, Method, SplitNN
+    from colonnade.methods.store import load
+    from colonnade.objectives import OBJECTIVES
+
+# Names are imported when they are first used, so that `colonnade --help` does not wait for torch.
+_HOME = {
+    **dict.fromkeys(("Labels", "Split", "VerticalData", "split"), "colonnade.data"),
+    "DATASETS": "colonnade.data.datasets",
+    "OBJECTIVES": "colonnade.objectives",
+    **dict.fromkeys(("ColonnadeError", "ConfigError", "DataError", "WireError"), "colonnade.errors"),
+    **dict.fromkeys(("METHODS", "Combined", "LightGBM", "Linear", "Local", "Method", "SplitNN"), "colonnade.methods"),
+    "load": "colonnade.methods.store",
+}
+
+__all__ = [
+    "DATASETS",
+    "METHODS",
+    "OBJECTIVES",
+    "ColonnadeError",
+    "Combined",
+    "ConfigError",
+    "DataError",
+    "Labels",
+    "LightGBM",
+    "Linear",
+    "Local",
+    "Method",
+    "Split",
+    "SplitNN",
+    "VerticalData",
+    "WireError",
+    "load",
+    "split",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'colonnade' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

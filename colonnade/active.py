@@ -1,0 +1,145 @@
+"""The active party: labels, the head, and columns of its own unless it is a party with labels only.
+
+B rows of a batch, D width of a representation, C outputs, K passive parties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from colonnade.data.ids import Ids
+from colonnade.data.labels import Labels, Task
+from colonnade.data.view import View
+from colonnade.errors import ConfigError
+from colonnade.nets.optimizer import make_optimizer
+from colonnade.nets.tabular import mlp
+from colonnade.party import Party, agreed_order
+from colonnade.seeds import seeded
+
+JOINS = ("concat", "mean", "sum")
+
+
+class Targets:
+    """Labels as numbers: class positions, or targets scaled by mean and standard deviation of the training labels."""
+
+    def __init__(self, task: Task, values: npt.NDArray[Any]) -> None:
+        self.task = task
+        self.classes = np.unique(values) if task != "regression" else np.zeros(0)
+        self.mean, self.scale = 0.0, 1.0
+        if task == "regression":
+            self.mean = float(np.mean(values))
+            self.scale = float(np.std(values)) or 1.0
+        self.outputs = 1 if task == "regression" else len(self.classes)
+
+    def encode(self, values: npt.NDArray[Any]) -> Tensor:
+        """(N,) labels → (N,) int64 or float32; a class that training did not have becomes -1."""
+        if self.task == "regression":
+            return torch.from_numpy(((values - self.mean) / self.scale).astype(np.float32))
+        at = np.minimum(np.searchsorted(self.classes, values), len(self.classes) - 1)
+        return torch.from_numpy(np.where(self.classes[at] == values, at, -1))
+
+    def decode(self, logits: Tensor) -> npt.NDArray[Any]:
+        """(N, C) outputs → (N,) targets, or (N, C) class probabilities."""
+        if self.task == "regression":
+            return (logits[:, 0].double() * self.scale + self.mean).cpu().numpy()
+        return torch.softmax(logits.double(), dim=1).cpu().numpy()
+
+    def loss(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Mean cross entropy, or mean squared error of the scaled target."""
+        if self.task == "regression":
+            return F.mse_loss(logits[:, 0], y)
+        return F.cross_entropy(logits, y, ignore_index=-1)
+
+
+def join(parts: list[Tensor], how: str) -> Tensor:
+    """K representations (B, D) → (B, K·D) for "concat", (B, D) for "mean" and "sum"."""
+    if len(parts) == 1:
+        return parts[0]
+    if how == "concat":
+        return torch.cat(parts, dim=1)
+    stacked = torch.stack(parts)  # (K, B, D)
+    return stacked.mean(dim=0) if how == "mean" else stacked.sum(dim=0)
+
+
+class ActiveParty(Party):
+    """The party that runs the method."""
+
+    head: nn.Module
+    optimizer: torch.optim.Optimizer
+
+    def __init__(self, name: str, view: View | None, aligned: Ids, labels: Labels, task: Task, **kwargs: Any) -> None:
+        super().__init__(name, view, aligned, **kwargs)
+        order = aligned if view is None else view.ids[agreed_order(view.ids, aligned)]
+        values, known = labels.of(order)
+        self.targets = Targets(task, values[known])
+        y = torch.zeros(len(order), dtype=torch.float32 if task == "regression" else torch.int64)
+        y[torch.from_numpy(known)] = self.targets.encode(values[known])
+        self.y: dict[str, Tensor] = {"train": y.to(self.device)}  # 0 where there is no label: read `labelled` rows only
+        self.labelled = torch.from_numpy(np.flatnonzero(known))  # rows of its own table, aligned or not
+        self.labelled_aligned = self.labelled[self.labelled < len(aligned)]
+        self.join = "concat"
+        self.widths: dict[str, int] = {}
+
+    def build_head(self, widths: Mapping[str, int], *, how: str, hidden: list[int], seed: int) -> None:
+        """A head that reads the own representation, if any, and those of the passive parties in a fixed order."""
+        self.join, self.widths = how, dict(widths)
+        own = {self.name: self.width} if self.encoder is not None else {}
+        every = {**own, **self.widths}
+        if how != "concat" and len(set(every.values())) > 1:
+            listed = ", ".join(f"{name!r} {width}" for name, width in every.items())
+            raise ConfigError(f"join={how!r} needs representations of one width. Got {listed}. Use join='concat'.")
+        fan_in = sum(every.values()) if how == "concat" else next(iter(every.values()))
+        with seeded(seed, self.name, "head"):
+            self.head = mlp([fan_in, *hidden, self.targets.outputs]).to(self.device)
+
+    def modules(self) -> dict[str, nn.Module]:
+        """Own encoder and head."""
+        return {**super().modules(), "head": self.head} if hasattr(self, "head") else super().modules()
+
+    def begin(self, *, optimizer: str, learning_rate: float, weight_decay: float) -> None:
+        """Start training own encoder and head with a fresh optimizer."""
+        parameters = [p for module in self.modules().values() for p in module.parameters()]
+        self.optimizer = make_optimizer(parameters, optimizer, learning_rate, weight_decay)
+
+    def logits(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
+        """The head's output; a passive party that sent nothing counts as zero."""
+        parts = [] if own is None else [own]
+        for name, width in self.widths.items():
+            h = received.get(name)
+            parts.append(torch.zeros(rows, width, device=self.device) if h is None else h)
+        with self.autocast():
+            out: Tensor = self.head(join(parts, self.join))
+        return out.float()
+
+    def step(
+        self, rows: Tensor, received: Mapping[str, Tensor], penalty: Callable[[], Tensor] | None = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """One update of head and own encoder; returns the loss and the gradient by each received representation."""
+        own = None if self.encoder is None else self.encode(self.tables["train"].rows(rows), train=True)
+        leaves = {name: h.detach().requires_grad_() for name, h in received.items()}
+        loss = self.targets.loss(self.logits(own, leaves, len(rows)), self.y["train"].index_select(0, rows))
+        total = loss if penalty is None else loss + penalty()
+        total.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        gradients = {}
+        for name, leaf in leaves.items():
+            assert leaf.grad is not None
+            gradients[name] = leaf.grad
+        return loss.detach(), gradients
+
+    @torch.no_grad()
+    def predict(self, table: str, received: Mapping[str, Tensor], rows: int) -> Tensor:
+        """The head's output for all rows of a table, (N, C)."""
+        own = None if self.encoder is None else self.encode_table(table)
+        self.head.eval()
+        out = self.logits(own, received, rows)
+        self.head.train()
+        return out

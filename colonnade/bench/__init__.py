@@ -1,0 +1,1 @@
+"""Runs and comparisons: one cell is one method on one dataset at one number of labels, one overlap and one seed."""

@@ -1,0 +1,155 @@
+"""One cell: a method, a dataset, and a setting; and what running it gives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import colonnade
+from colonnade.data.datasets import dataset
+from colonnade.data.splits import Split
+from colonnade.methods.base import Method
+from colonnade.methods.network import NetworkMethod
+from colonnade.methods.store import method_named
+
+MAP_ROWS = 600  # test rows shown on the map of the joint representation
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What to run. `method` may carry options: "splitnn:join=mean"."""
+
+    method: str
+    data: str  # name of a dataset, or path of a TOML description
+    labels: float | None = None
+    aligned: float = 1.0
+    seed: int = 0
+    parties: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    with_map: bool = False
+
+    def build(self) -> Method:
+        """The method, with its options checked."""
+        name, own = parse_method(self.method)
+        return method_named(name)(seed=self.seed, **{**self.options, **own})
+
+    def split(self) -> tuple[Split, str]:
+        """The rows, and the metric they are scored by."""
+        if self.data.endswith(".toml"):
+            from colonnade.data.description import read_description
+
+            description = read_description(Path(self.data))
+            parts = description.split(self.labels, self.aligned, self.seed)
+            return parts, description.metric or ("rmse" if description.data.task == "regression" else "accuracy")
+        source = dataset(self.data)
+        return source(labels=self.labels, aligned=self.aligned, seed=self.seed, parties=self.parties), source.metric
+
+    @property
+    def key(self) -> str:
+        """A file name that is the same for the same cell and differs for any other."""
+        options = {k: str(v) for k, v in sorted(self.build().get_params().items())}
+        content = [
+            self.method,
+            self.data,
+            self.labels,
+            self.aligned,
+            self.seed,
+            self.parties,
+            options,
+            colonnade.__version__,
+        ]
+        digest = hashlib.blake2b(json.dumps(content).encode(), digest_size=5).hexdigest()
+        method = "".join(c if c.isalnum() or c in "-=." else "_" for c in self.method)
+        labels = "all" if self.labels is None else f"{self.labels:g}"
+        return f"{method}-labels{labels}-aligned{self.aligned:g}-seed{self.seed}-{digest}"
+
+
+def parse_method(text: str) -> tuple[str, dict[str, Any]]:
+    """`"splitnn:join=mean:width=32"` as a name and options."""
+    from colonnade.methods.options import parse_settings
+
+    name, *settings = text.split(":")
+    return name.strip(), parse_settings(settings)
+
+
+def run_cell(cell: Cell, progress: Callable[[str, int, int], None] | None = None) -> tuple[dict[str, Any], Method]:
+    """Train and score one cell: its record, and the trained method."""
+    model = cell.build()
+    parts, metric = cell.split()
+    started = time.perf_counter()
+    model.fit(parts.train, parts.valid, metric=metric, progress=progress)
+    seconds = time.perf_counter() - started
+    found = {k: v for k, v in model.scores(parts.test.views, parts.test.labels).items() if math.isfinite(v)}
+    record = {
+        "method": cell.method,
+        "data": cell.data,
+        "task": parts.train.task,
+        "metric": metric,
+        "score": found[metric],
+        "scores": found,
+        "traffic": model.traffic_.to_json(),
+        "seconds": seconds,
+        "seed": cell.seed,
+        "config": {
+            **model.options_json(),
+            "labels": cell.labels, "aligned": cell.aligned, "seed": cell.seed, "parties": list(parts.train.views),
+            "active": parts.train.active, "rows": sizes(parts),
+        },
+        "versions": versions(),
+        "history": [{k: v for k, v in epoch.items() if _finite(v)} for epoch in model.history_],
+    }  # fmt: skip
+    if cell.with_map and isinstance(model, NetworkMethod):
+        record["map"] = joint_map(model, parts, cell.seed)
+    return record, model
+
+
+def sizes(parts: Split) -> dict[str, int]:
+    """How many rows of each sort the run had."""
+    return {
+        "train_aligned": len(parts.train.aligned),
+        "train_labelled": len(parts.train.labels),
+        "valid_labelled": len(parts.valid.labels),
+        "test": len(parts.test.labels),
+        **{f"train_{name}": len(view) for name, view in parts.train.views.items()},
+    }
+
+
+def joint_map(model: NetworkMethod, parts: Split, seed: int) -> dict[str, Any]:
+    """Test rows in two dimensions (t-SNE of the joint representation), with their labels."""
+    from sklearn.decomposition import PCA
+    from sklearn.manifold import TSNE
+
+    ids = np.random.default_rng(seed).permutation(parts.test.labels.ids)[:MAP_ROWS]
+    rows = parts.test.only(np.sort(ids))
+    h = model.transform(rows.views)
+    h = PCA(min(30, *h.shape), random_state=seed).fit_transform(h)
+    perplexity = min(30.0, max(2.0, (len(h) - 1) / 4))
+    points = TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(h)
+    values, _ = rows.labels.of(next(iter(rows.views.values())).ids)
+    return {"points": np.round(points.astype(float), 2).tolist(), "labels": values.tolist()}
+
+
+def versions() -> dict[str, str]:
+    """What the run was made with."""
+    from importlib.metadata import version
+
+    found = {name: version(name) for name in ("torch", "numpy", "scikit-learn")}
+    return {
+        "colonnade": colonnade.__version__,
+        "python": platform.python_version(),
+        **found,
+        "machine": platform.machine(),
+    }
+
+
+def _finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)

@@ -1,0 +1,226 @@
+"""What the commands do, and how it looks in a terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from colonnade.bench.cell import Cell, run_cell
+from colonnade.bench.compare import Outcome, grid, run_grid
+from colonnade.bench.files import write_json
+from colonnade.errors import ConfigError, raise_all
+from colonnade.methods.options import parse_settings
+from colonnade.report.summary import Row, higher_is_better, marks, summarise
+
+console = Console(highlight=False)
+
+
+def show_list(json_: Path | None) -> None:
+    """Print methods, datasets and objectives."""
+    from colonnade import DATASETS, METHODS, OBJECTIVES
+
+    table = Table(title="Methods", title_justify="left", box=None, padding=(0, 2))
+    for heading in ("method", "what it does", "source"):
+        table.add_column(heading)
+    for name, method in METHODS.items():
+        table.add_row(f"[bold]{name}[/bold]", method.summary, method.paper)
+    console.print(table, "")
+    table = Table(title="Datasets", title_justify="left", box=None, padding=(0, 2))
+    for heading in ("dataset", "parties", "task", "metric", "here"):
+        table.add_column(heading)
+    for name, data in DATASETS.items():
+        table.add_row(f"[bold]{name}[/bold]", data.parties, data.task, data.metric, "yes" if data.available() else "no")
+    console.print(table, "")
+    console.print("[italic]Objectives (what a party can learn alone)[/italic]\n  " + ", ".join(OBJECTIVES), "")
+    if any(not data.available() for data in DATASETS.values()):
+        console.print("Datasets that are not here are looked up in the folder that COLONNADE_DATA names.", style="dim")
+    if json_ is not None:
+        methods = {n: {"summary": m.summary, "paper": m.paper, "tasks": list(m.tasks)} for n, m in METHODS.items()}
+        fields = ("title", "parties", "task", "metric", "source", "terms")
+        datasets = {n: {**{f: getattr(d, f) for f in fields}, "available": d.available()} for n, d in DATASETS.items()}
+        write_json(json_, {"methods": methods, "datasets": datasets, "objectives": list(OBJECTIVES)})
+
+
+def run_once(
+    method: str, data: str, labels: str | None, aligned: str, seed: int, parties: int | None,
+    settings: list[str], out: Path | None, json_: Path | None,
+) -> None:  # fmt: skip
+    """Train one method once; print its scores and its traffic; write what was asked for."""
+    problems: list[str] = []
+    cell = Cell(
+        method, data, _number(labels, "--labels", problems), _number(aligned, "--aligned", problems) or 1.0, seed,
+        parties, parse_settings(settings), with_map=out is not None,
+    )  # fmt: skip
+    raise_all(problems, ConfigError, "run")
+    cell.build()
+    if out is not None:
+        check_out(out, "record.json")
+    with _progress() as bars:
+        record, model = run_cell(cell, _bar(bars, method))
+    _print_run(record)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        model.save(out / "model")
+        wire = getattr(getattr(model, "federation_", None), "wire", None)
+        write_json(out / "audit.json", [] if wire is None else wire.audit_json())
+        write_json(out / "record.json", record)
+        write_page(out, None)
+    if json_ is not None:
+        write_json(json_, record)
+
+
+def _print_run(record: dict[str, Any]) -> None:
+    rows = record["config"]["rows"]
+    console.print(
+        f"[bold]{record['method']}[/bold] on {record['data']}: {rows['train_labelled']} labelled and "
+        f"{rows['train_aligned']} aligned training rows, {rows['test']} test rows"
+    )
+    table = Table(box=None, padding=(0, 2), show_header=False)
+    for name, value in record["scores"].items():
+        mark = "[bold]" if name == record["metric"] else ""
+        table.add_row(f"{mark}{name}", f"{mark}{value:.4f}")
+    traffic = record["traffic"]
+    table.add_row(
+        "sent", f"{human_bytes(traffic['bytes'])} in {traffic['messages']:,} messages, {traffic['rounds']:,} rounds"
+    )
+    table.add_row("time", f"{record['seconds']:.1f} s")
+    console.print(table)
+
+
+def compare_methods(
+    data: str, methods: str, labels: str | None, aligned: str, seeds: int, jobs: int, parties: int | None,
+    settings: list[str], out: Path | None, json_: Path | None,
+) -> None:  # fmt: skip
+    """Run a comparison, print its table, and write its page."""
+    problems: list[str] = []
+    names = [m.strip() for m in methods.split(",") if m.strip()]
+    counts = [_number(v, "--labels", problems) for v in labels.split(",")] if labels else [None]
+    fractions = [_number(v, "--aligned", problems) or 1.0 for v in aligned.split(",")]
+    if not names:
+        problems.append("--methods is empty. Name some, e.g. local,splitnn.")
+    raise_all(problems, ConfigError, "compare")
+    with console.status("Reading the data"):
+        cells = grid(
+            names,
+            data,
+            labels=counts,
+            aligned=fractions,
+            seeds=seeds,
+            parties=parties,
+            settings=parse_settings(settings),
+        )
+    folder = out or Path("colonnade-out") / f"compare-{Path(data).stem}"
+    check_out(folder, "cells")
+    jobs = jobs or min(os.cpu_count() or 1, len(cells))
+    with _progress() as bars:
+        task = bars.add_task("runs", total=len(cells))
+
+        def done(outcome: Outcome) -> None:
+            bars.update(task, advance=1, description=outcome.cell.method)
+
+        outcomes = run_grid(cells, folder, jobs=jobs, done=done)
+    records = [o.record for o in outcomes if o.record is not None]
+    if records:
+        print_summary(records)
+        write_page(folder, None)
+    if json_ is not None:
+        write_json(json_, {"runs": records})
+    failed = [f"{o.cell.method}, labels {o.cell.labels}, seed {o.cell.seed}: {o.error}" for o in outcomes if o.error]
+    raise_all(failed, ConfigError, f"{len(failed)} of {len(cells)} runs failed")
+
+
+def print_summary(records: list[dict[str, Any]]) -> None:
+    """One table per comparison: mean and standard deviation over seeds, the best of each setting in bold."""
+    metric = records[0]["metric"]
+    rows = summarise(records)
+    marked = marks(rows, metric)
+    better = "higher" if higher_is_better(metric) else "lower"
+    table = Table(title=f"{records[0]['data']}: {metric} on test rows ({better} is better)", title_justify="left")
+    for heading in ("labels", "aligned", "method"):
+        table.add_column(heading)
+    for heading in ("mean ± std", "seeds", "sent", "seconds"):
+        table.add_column(heading, justify="right")
+    last = None
+    for row in rows:
+        if last is not None and row.setting != last.setting:
+            table.add_section()
+        table.add_row(*_cells(row, marked.get(row, ""), last))
+        last = row
+    console.print(table)
+    console.print("[bold]bold[/bold]: best; •: within one standard deviation of it", style="dim")
+
+
+def _cells(row: Row, mark: str, last: Row | None) -> list[str]:
+    same = last is not None and row.setting == last.setting
+    labels = "all" if row.labels is None else f"{row.labels:g}"
+    std = "" if row.std is None else f" ± {row.std:.3f}"
+    text = f"{row.mean:.3f}{std}"
+    score = f"[bold]{text}[/bold]" if mark == "best" else f"• {text}" if mark == "close" else text
+    aligned = "as is" if row.aligned is None else f"{row.aligned:g}"
+    return [
+        "" if same else labels, "" if same else aligned, row.method, score, str(row.n),
+        human_bytes(row.bytes) if row.bytes else "nothing", f"{row.seconds:.1f}",
+    ]  # fmt: skip
+
+
+def write_page(folder: Path, out: Path | None) -> None:
+    """Write the HTML page and say where it is."""
+    from colonnade.report import write_report
+
+    console.print(f"Report: [bold]{write_report(folder, out)}[/bold]", soft_wrap=True)
+
+
+def check_out(folder: Path, ours: str) -> None:
+    """Refuse to write into a folder that holds something else."""
+    if folder.is_file():
+        raise ConfigError(f"--out {folder} is a file. Name a folder.")
+    if folder.exists() and any(folder.iterdir()) and not (folder / ours).exists():
+        raise ConfigError(f"--out {folder} holds other files. Name a new or empty folder.")
+
+
+def human_bytes(count: float) -> str:
+    """12_345_678 → "12.3 MB"."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(count) < 1000:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def _number(text: str | None, option: str, problems: list[str]) -> float | None:
+    if text is None or text.strip().lower() == "all":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        problems.append(f"{option} must be a number or a fraction. Got {text!r}. Use e.g. 100 or 0.05.")
+        return None
+    return value if value < 1 or value != int(value) else (1.0 if value == 1 else int(value))
+
+
+def _progress() -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=console, transient=True)
+
+
+def _bar(bars: Progress, method: str) -> Callable[[str, int, int], None]:
+    tasks: dict[str, Any] = {}
+
+    def update(phase: str, done: int, total: int) -> None:
+        if phase not in tasks:
+            tasks[phase] = bars.add_task(f"{method}: {phase}", total=total)
+        bars.update(tasks[phase], completed=done, total=total)
+
+    return update

@@ -1,0 +1,45 @@
+"""The data sets that Colonnade knows by name."""
+
+from colonnade.data.datasets.bundled import BREAST_CANCER, DIABETES, DIGITS, DIGITS_HALVES, WINE
+from colonnade.data.datasets.click import AVAZU, CRITEO, MOVIELENS1M
+from colonnade.data.datasets.dataset import Dataset
+from colonnade.data.datasets.images import FASHION_MNIST, MNIST, MODELNET10
+from colonnade.data.datasets.multiview import CALTECH101_20, LANDUSE21, MFEAT, MNIST10K_MULTIVIEW, REUTERS
+from colonnade.data.datasets.people import ADULT, CREDIT_DEFAULT
+from colonnade.data.datasets.tabular import COVTYPE20K, PHISHING, SUPERCONDUCT, UJIINDOORLOC
+from colonnade.errors import ConfigError, did_you_mean
+
+DATASETS: dict[str, Dataset] = {
+    "digits": DIGITS,
+    "digits-halves": DIGITS_HALVES,
+    "breast_cancer": BREAST_CANCER,
+    "diabetes": DIABETES,
+    "wine": WINE,
+    "mfeat": MFEAT,
+    "caltech101_20": CALTECH101_20,
+    "reuters": REUTERS,
+    "landuse21": LANDUSE21,
+    "mnist10k_multiview": MNIST10K_MULTIVIEW,
+    "phishing": PHISHING,
+    "covtype20k": COVTYPE20K,
+    "superconduct": SUPERCONDUCT,
+    "ujiindoorloc": UJIINDOORLOC,
+    "credit_default": CREDIT_DEFAULT,
+    "adult": ADULT,
+    "criteo": CRITEO,
+    "avazu": AVAZU,
+    "movielens1m": MOVIELENS1M,
+    "mnist": MNIST,
+    "fashion_mnist": FASHION_MNIST,
+    "modelnet10": MODELNET10,
+}
+
+
+def dataset(name: str) -> Dataset:
+    """The data set of that name."""
+    if name not in DATASETS:
+        raise ConfigError(f"dataset {name!r} does not exist. {did_you_mean(name, DATASETS)}")
+    return DATASETS[name]
+
+
+__all__ = ["DATASETS", "Dataset", "dataset"]

@@ -1,0 +1,175 @@
+"""Train, validation and test rows that cannot leak into one another.
+
+The three parts share no id in any party. Test rows have all their labels and all parties' columns; nothing but scoring
+sees them. Validation holds at most as many labels as training, so that "few labels" means few.
+
+`labels` and `aligned` make the virtual dataset of He et al. 2022, Fig. 2, out of the training rows: a fraction of them
+is aligned, the rest stays with each party under an id that no other party knows; labels come first to aligned rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from colonnade.data.ids import Ids, common, locate
+from colonnade.data.labels import Labels
+from colonnade.data.vertical import VerticalData
+from colonnade.errors import ConfigError, DataError
+
+TEST, VALID = 0.2, 0.2  # fractions of the rows that are labelled and aligned
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The three parts of a dataset."""
+
+    train: VerticalData
+    valid: VerticalData
+    test: VerticalData
+
+
+def split(
+    data: VerticalData,
+    *,
+    labels: float | None = None,
+    aligned: float = 1.0,
+    seed: int = 0,
+    test: VerticalData | None = None,
+) -> Split:
+    """Split `data` by id.
+
+    Args:
+        data: all rows, with all the labels there are.
+        labels: labelled training rows: a number of rows (above 1) or a fraction of the training rows; None keeps all.
+        aligned: fraction of the aligned training rows that stay aligned, in (0, 1].
+        seed: of the draw.
+        test: rows that the dataset's authors set apart; drawn from `data` when left out.
+    """
+    _check(labels, aligned)
+    rng = np.random.default_rng([seed, 0x5711])
+    usable = np.intersect1d(data.aligned, data.labels.ids, assume_unique=True)
+    if len(usable) < 10:
+        raise DataError(f"{len(usable)} rows are labelled and held by all parties. A split needs at least 10.")
+    y, _ = data.labels.of(usable)
+    strata = y if data.task != "regression" else np.zeros(len(y), dtype=np.int64)
+    parts = _stratified(strata, (VALID,) if test is not None else (VALID, TEST), rng)
+    held = np.concatenate(parts)
+    train = _without(data, usable[held])
+    if test is None:
+        test = data.only(np.sort(usable[parts[1]]))
+    valid = data.only(np.sort(usable[parts[0]]))
+    taken = np.concatenate([view.ids for part in (data, test) for view in part.views.values()])
+    train = _few_labels(_partly_aligned(train, aligned, rng, taken), labels, rng)
+    return Split(train, _at_most(valid, len(train.labels), rng), test)
+
+
+def _check(labels: float | None, aligned: float) -> None:
+    if not 0 < aligned <= 1:
+        raise ConfigError(f"aligned must be in (0, 1]. Got {aligned!r}. Use 1.0 when every row is held by all parties.")
+    if labels is not None and (labels <= 0 or (labels > 1 and labels != int(labels))):
+        raise ConfigError(
+            f"labels must be a number of rows or a fraction in (0, 1]. Got {labels!r}. Use e.g. 100 or 0.05."
+        )
+
+
+def _stratified(
+    strata: npt.NDArray[np.generic], fractions: tuple[float, ...], rng: np.random.Generator
+) -> list[npt.NDArray[np.int64]]:
+    """Disjoint positions, one array per fraction, with each stratum's share."""
+    parts: list[list[npt.NDArray[np.int64]]] = [[] for _ in fractions]
+    for value in np.unique(strata):
+        members = rng.permutation(np.flatnonzero(strata == value))
+        start = 0
+        for part, fraction in zip(parts, fractions, strict=True):
+            stop = start + round(fraction * len(members))
+            part.append(members[start:stop])
+            start = stop
+    return [np.concatenate(part) for part in parts]
+
+
+def _without(data: VerticalData, ids: Ids) -> VerticalData:
+    views = {name: view.take(np.flatnonzero(locate(ids, view.ids) < 0)) for name, view in data.views.items()}
+    labels = data.labels.take(np.flatnonzero(locate(ids, data.labels.ids) < 0))
+    return VerticalData.of(views, labels, data.active, data.task)
+
+
+def _partly_aligned(data: VerticalData, fraction: float, rng: np.random.Generator, taken: Ids) -> VerticalData:
+    """Keep a fraction of the aligned rows aligned; the others get, at each party, an id of that party alone.
+
+    `taken` are all ids that occur anywhere, so that no new id is one of them.
+    """
+    if fraction == 1.0:
+        return data
+    shared = data.aligned
+    keep = rng.permutation(shared)[: max(1, round(fraction * len(shared)))]
+    renamed = {
+        name: np.where(locate(keep, view.ids) >= 0, view.ids, _private_ids(view.ids, name, k, taken))
+        for k, (name, view) in enumerate(data.views.items())
+    }
+    views = {name: view.with_ids(renamed[name]) for name, view in data.views.items()}
+    if data.active in renamed:
+        at = locate(data.views[data.active].ids, data.labels.ids)
+        labels = Labels(renamed[data.active][at[at >= 0]], data.labels.values[at >= 0])
+    else:  # a party with labels only knows them under the common ids
+        labels = data.labels.take(np.flatnonzero(locate(keep, data.labels.ids) >= 0))
+    return VerticalData.of(views, labels, data.active, data.task)
+
+
+def _private_ids(ids: Ids, party: str, k: int, taken: Ids) -> Ids:
+    """Ids that only this party, the k-th, knows."""
+    if ids.dtype.kind == "U":
+        return np.char.add(ids, f"@{party}")
+    low, high = int(taken.min()), int(taken.max())
+    return ids + (k + 1) * (high - low + 1)
+
+
+def _few_labels(data: VerticalData, labels: float | None, rng: np.random.Generator) -> VerticalData:
+    """Keep some labels: stratified, every class at least once, aligned rows first."""
+    if labels is None:
+        return data
+    own = data.views.get(data.active)
+    total = len(own) if own is not None else len(data.aligned)
+    wanted = int(labels) if labels > 1 else max(1, round(labels * total))
+    if wanted >= len(data.labels):
+        if labels > 1 and wanted > len(data.labels):
+            raise ConfigError(
+                f"labels={wanted} asks for more than the {len(data.labels)} labelled training rows there are."
+            )
+        return data
+    strata = data.labels.values if data.task != "regression" else np.zeros(len(data.labels), dtype=np.int64)
+    classes = len(np.unique(strata))
+    if wanted < classes:
+        raise ConfigError(
+            f"labels={labels:g} gives {wanted} labelled rows for {classes} classes. Ask for {classes} or more, one per class."
+        )
+    is_aligned = locate(common([v.ids for v in data.views.values()]), data.labels.ids) >= 0
+    order = rng.permutation(len(strata))
+    order = order[np.argsort(~is_aligned[order], kind="stable")]  # aligned rows first
+    chosen = _quota(strata[order], wanted)
+    return VerticalData.of(data.views, data.labels.take(np.sort(order[chosen])), data.active, data.task)
+
+
+def _quota(strata: npt.NDArray[np.generic], wanted: int) -> npt.NDArray[np.int64]:
+    """The first rows of each stratum, its share of `wanted`, at least one; largest remainders get what is left."""
+    values, inverse, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    share = wanted * counts / counts.sum()
+    take = np.maximum(np.floor(share).astype(np.int64), 1)
+    while take.sum() > wanted:
+        take[np.argmax(take - share)] -= 1
+    for i in np.argsort(take - share, kind="stable"):
+        if take.sum() < wanted:
+            take[i] += 1
+    return np.concatenate([np.flatnonzero(inverse == i)[: take[i]] for i in range(len(values))])
+
+
+def _at_most(data: VerticalData, labels: int, rng: np.random.Generator) -> VerticalData:
+    """Validation rows: no more of them than training has labels."""
+    if len(data.labels) <= labels:
+        return data
+    strata = data.labels.values if data.task != "regression" else np.zeros(len(data.labels), dtype=np.int64)
+    order = rng.permutation(len(strata))
+    chosen = order[_quota(strata[order], labels)] if labels >= len(np.unique(strata)) else order[:labels]
+    return data.only(np.sort(data.labels.ids[chosen]))

@@ -1,0 +1,173 @@
+"""`VerticalData`: several parties' columns about partly the same people.
+
+Rows are joined by sample id. A row is *aligned* when every party holds its id, *labelled* when the active party knows
+its label. The rows that are neither are kept: most methods learn from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from colonnade.data.ids import Ids, common, locate, shown
+from colonnade.data.labels import Labels, Task, as_labels, check_task, infer_task
+from colonnade.data.view import MISSING, View, as_view
+from colonnade.errors import DataError, did_you_mean, raise_all
+
+
+class VerticalData:
+    """Views of several parties and the active party's labels.
+
+    Args:
+        views: party name to DataFrame (index = sample id), array, tensor, sparse matrix, or `(array, ids)`. An array
+            without ids has the ids 0, 1, 2, …
+        labels: Series by id, `(array, ids)`, or an array in the row order of the active party's view. Missing means
+            unlabelled.
+        active: the party that holds the labels; the first view by default. A name without a view is a party that has
+            labels and no columns.
+        task: "binary", "multiclass" or "regression"; inferred from the labels when left out.
+        categorical: party name to the columns that hold categories although they look like numbers.
+    """
+
+    views: dict[str, View]
+    labels: Labels
+    active: str
+    task: Task
+
+    def __init__(
+        self,
+        views: Mapping[str, Any],
+        labels: Any,
+        active: str | None = None,
+        *,
+        task: Task | None = None,
+        categorical: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        check_task(task)
+        problems: list[str] = []
+        if not isinstance(views, Mapping) or not views:
+            raise DataError("views must map party names to tables. Got none. Use {'bank': bank_df, 'shop': shop_df}.")
+        categorical = categorical or {}
+        for name in categorical:
+            if name not in views:
+                problems.append(f"categorical names the party {name!r}, which has no view. {did_you_mean(name, views)}")
+        self.views = {str(n): as_view(v, str(n), categorical.get(n, ()), problems) for n, v in views.items()}
+        self.active = next(iter(self.views)) if active is None else active
+        own = self.views.get(self.active)
+        self.labels = as_labels(labels, None if own is None else own.ids, f"labels of party {self.active!r}", problems)
+        self.task = task or infer_task(self.labels.values)
+        for name, view in self.views.items():
+            _check_columns(view, f"party {name!r}", problems)
+        _check_ids(self.views, problems)
+        _check_labels(self.labels, self.task, self.active, own, problems)
+        raise_all(problems, DataError, "The data cannot be used")
+        if self.task == "regression":
+            self.labels = Labels(self.labels.ids, self.labels.values.astype(np.float64))
+
+    @classmethod
+    def of(cls, views: dict[str, View], labels: Labels, active: str, task: Task) -> VerticalData:
+        """Data from parts that were checked before, e.g. rows of checked data."""
+        data = cls.__new__(cls)
+        data.views, data.labels, data.active, data.task = views, labels, active, task
+        return data
+
+    @property
+    def passive(self) -> tuple[str, ...]:
+        """Names of the parties without labels."""
+        return tuple(name for name in self.views if name != self.active)
+
+    @property
+    def aligned(self) -> Ids:
+        """Ids that every party's view holds, sorted."""
+        return common([view.ids for view in self.views.values()])
+
+    @property
+    def classes(self) -> npt.NDArray[Any]:
+        """The classes among the labels, sorted; empty for regression."""
+        return np.unique(self.labels.values) if self.task != "regression" else np.zeros(0)
+
+    def only(self, ids: Ids) -> VerticalData:
+        """The rows with these ids, where a party holds them, in the order of `ids`."""
+        views = {}
+        for name, view in self.views.items():
+            at = locate(view.ids, ids)
+            views[name] = view.take(at[at >= 0])
+        at = locate(self.labels.ids, ids)
+        return VerticalData.of(views, self.labels.take(at[at >= 0]), self.active, self.task)
+
+    def __repr__(self) -> str:
+        rows = ", ".join(
+            f"{name}{'*' if name == self.active else ''} {len(v)}x{v.width}" for name, v in self.views.items()
+        )
+        return f"VerticalData({rows}; {len(self.aligned)} aligned, {len(self.labels)} labelled, {self.task})"
+
+
+def _check_columns(view: View, where: str, problems: list[str]) -> None:
+    """Rows and columns there, values finite, no column empty or constant."""
+    if len(view) == 0 or view.width == 0:
+        problems.append(f"{where}: the table is empty ({len(view)} rows, {view.width} columns). Leave the party out.")
+        return
+    if view.is_image:
+        if view.x.dtype.kind == "f" and not np.isfinite(view.x).all():
+            problems.append(f"{where}: images hold NaN or infinity. Replace those pixels.")
+        return
+    infinite = np.isinf(view.x).any(axis=0)
+    if infinite.any():
+        names = shown(np.array(view.columns)[infinite])
+        problems.append(f"{where}: column {names} holds infinity. Replace it by a number or by missing (NaN).")
+    with np.errstate(invalid="ignore"):
+        first = np.nanmax(np.where(np.isnan(view.x), -np.inf, view.x), axis=0, initial=-np.inf)
+        last = np.nanmin(np.where(np.isnan(view.x), np.inf, view.x), axis=0, initial=np.inf)
+    empty = [c for c, top in zip(view.columns, first, strict=True) if top == -np.inf]
+    has_missing = np.isnan(view.x).any(axis=0)
+    constant = [
+        c for c, top, low, gap in zip(view.columns, first, last, has_missing, strict=True) if top == low and not gap
+    ]
+    for field, codes in zip(view.fields, view.codes.T, strict=True):
+        if (codes == MISSING).all():
+            empty.append(field)
+        elif len(codes) > 1 and (codes == codes[0]).all():
+            constant.append(field)
+    if empty:
+        problems.append(f"{where}: column {shown(empty)} is empty. Leave it out, e.g. df.drop(columns=…).")
+    if constant and len(view) > 1:
+        problems.append(
+            f"{where}: column {shown(constant)} has one value in all rows. Leave it out, e.g. df.drop(columns=…)."
+        )
+
+
+def _check_ids(views: Mapping[str, View], problems: list[str]) -> None:
+    """Ids of one type at all parties, and at least one in common."""
+    kinds = {name: "integers" if view.ids.dtype.kind in "iu" else "text" for name, view in views.items()}
+    if len(set(kinds.values())) > 1:
+        listed = ", ".join(f"{name!r} {kind}" for name, kind in kinds.items())
+        problems.append(f"ids differ in type between parties: {listed}. Use one type, e.g. df.index.astype(str).")
+    elif len(views) > 1 and len(common([view.ids for view in views.values()])) == 0:
+        listed = "; ".join(f"{name!r} has {shown(view.ids)}" for name, view in views.items())
+        problems.append(f"no id is held by all parties: {listed}. Check that the indexes hold the same kind of id.")
+
+
+def _check_labels(labels: Labels, task: Task, active: str, own: View | None, problems: list[str]) -> None:
+    """At least one label that belongs to a row, and two classes."""
+    if len(labels) == 0:
+        problems.append(f"labels of party {active!r}: no row has a label. Give at least a few labels.")
+        return
+    if own is not None and not (locate(own.ids, labels.ids) >= 0).any():
+        problems.append(
+            f"labels of party {active!r}: none of their ids ({shown(labels.ids)}) is a row of its view "
+            f"({shown(own.ids)}). Index the labels by the same ids."
+        )
+    if task == "regression":
+        if labels.values.dtype.kind not in "iufb":
+            problems.append(f"labels of party {active!r}: regression needs numbers. Got {shown(labels.values)}.")
+        elif not np.isfinite(labels.values.astype(np.float64)).all():
+            problems.append(f"labels of party {active!r}: a target is infinite. Replace it or leave it out.")
+        return
+    found = np.unique(labels.values)
+    if len(found) < 2:
+        problems.append(f"labels of party {active!r}: only the class {shown(found)} occurs. Classification needs two.")
+    elif task == "binary" and len(found) > 2:
+        problems.append(f"labels of party {active!r}: {len(found)} classes in a binary task. Use task='multiclass'.")

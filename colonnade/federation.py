@@ -1,0 +1,87 @@
+"""The federation as a method sees it: its own active party, and the passive parties, all at once.
+
+`ask` puts a question to all passive parties and returns their answers; `tell` puts to them what has no answer.
+Which engine carries the calls, a method does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+from torch import Tensor
+
+from colonnade.active import ActiveParty
+from colonnade.party import OPERATIONS
+from colonnade.wire.message import KINDS, Message, Value
+from colonnade.wire.wire import Wire
+
+
+class Engine(Protocol):
+    """Carries calls to the passive parties and brings back their answers."""
+
+    wire: Wire
+    names: tuple[str, ...]
+
+    def call(self, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
+        """Put a request to each party, all at once; answers by party, without the parties that have none."""
+
+
+class Federation:
+    """One active party and an engine that reaches the passive ones."""
+
+    def __init__(self, active: ActiveParty, engine: Engine) -> None:
+        self.active = active
+        self.engine = engine
+        self.wire = engine.wire
+        self.passive = engine.names
+        self._phase = "setup"
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Name what happens inside, for the meter and the audit log."""
+        before, self._phase = self._phase, name
+        try:
+            yield
+        finally:
+            self._phase = before
+
+    def ask(self, operation: str, **content: Value | Tensor | Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Put a question to all passive parties; their tensors by party.
+
+        A tensor goes to every party; a mapping gives each party a tensor of its own; anything else is a value.
+        """
+        answers = self._call(operation, content)
+        return {name: next(iter(message.tensors.values())) for name, message in answers.items()}
+
+    def ask_values(
+        self, operation: str, **content: Value | Tensor | Mapping[str, Tensor]
+    ) -> dict[str, dict[str, Value]]:
+        """Put a question whose answer is values, not tensors."""
+        return {name: message.values for name, message in self._call(operation, content).items()}
+
+    def tell(self, operation: str, **content: Value | Tensor | Mapping[str, Tensor]) -> None:
+        """Put something to all passive parties that has no answer."""
+        self._call(operation, content)
+
+    def _call(self, operation: str, content: Mapping[str, Value | Tensor | Mapping[str, Tensor]]) -> dict[str, Message]:
+        if not self.passive:
+            return {}
+        kind = OPERATIONS[operation].request
+        declared = KINDS[kind].tensors
+        values = {k: v for k, v in content.items() if k not in declared}
+        requests = {}
+        for name in self.passive:
+            tensors = {}
+            for key in declared:
+                given = content.get(key)
+                if isinstance(given, Mapping):
+                    given = given.get(name)
+                if isinstance(given, Tensor):
+                    tensors[key] = given
+            if declared and not tensors and any(isinstance(content.get(key), Mapping) for key in declared):
+                continue  # nothing for this party
+            requests[name] = Message(kind, self.active.name, name, self._phase, tensors, values)  # type: ignore[arg-type]
+        self.wire.traffic.count_round(self._phase)
+        return self.engine.call(operation, requests)

@@ -1,0 +1,85 @@
+"""What follows an epoch: history, validation, and early stopping on the validation loss."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from colonnade.errors import ColonnadeError
+from colonnade.federation import Federation
+from colonnade.metrics import score
+
+
+class DivergedError(ColonnadeError):
+    """Training left the realm of finite numbers."""
+
+
+@dataclass
+class Monitor:
+    """Watches one training phase.
+
+    With validation rows, the weights of the best epoch are kept at every party, and training stops after `patience`
+    epochs without a lower validation loss.
+    """
+
+    fed: Federation
+    metric: str
+    history: list[dict[str, Any]]
+    progress: Callable[[str, int, int], None]
+    epochs: int
+    patience: int
+    truth: Any = None  # (V,) labels of the validation rows
+    name: str = "train"
+    best: float = field(default=float("inf"), init=False)
+    best_epoch: int = field(default=0, init=False)
+    started: float = field(default_factory=time.perf_counter, init=False)
+    received: dict[str, Tensor] | None = None  # representations of validation rows, where they do not change
+
+    def after(self, epoch: int, loss: Tensor) -> bool:
+        """Record an epoch; True when training should stop."""
+        value = float(loss)
+        if not np.isfinite(value):
+            raise DivergedError(f"the loss became {value} in epoch {epoch} of {self.name!r}. Lower learning_rate.")
+        record: dict[str, Any] = {"phase": self.name, "epoch": epoch, "loss": value}
+        stop = self._validate(epoch, record) if "valid" in self.fed.active.y else False
+        record["bytes"] = self.fed.wire.traffic.bytes
+        record["seconds"] = time.perf_counter() - self.started
+        self.history.append(record)
+        self.progress(self.name, self.epochs if stop else epoch, self.epochs)
+        return stop
+
+    def _validate(self, epoch: int, record: dict[str, Any]) -> bool:
+        active = self.fed.active
+        y = active.y["valid"]
+        with self.fed.phase("validate"):
+            received = self.received if self.received is not None else self.fed.ask("represent", table="valid")
+            logits = active.predict("valid", received, len(y))
+            loss = float(active.targets.loss(logits, y))
+            record["validation_loss"] = loss
+            record["validation"] = score(self.metric, self.truth, active.targets.decode(logits), active.targets.classes)
+            if loss < self.best:
+                self.best, self.best_epoch = loss, epoch
+                active.keep_weights()
+                if self.received is None:
+                    self.fed.tell("keep")
+        return epoch - self.best_epoch >= self.patience
+
+    def recall(self) -> None:
+        """Go back to the best epoch's weights at every party."""
+        if self.best_epoch:
+            with self.fed.phase("validate"):
+                self.fed.active.recall_weights()
+                if self.received is None:
+                    self.fed.tell("recall")
+
+
+def batches(rows: Tensor, size: int, generator: torch.Generator) -> list[Tensor]:
+    """Rows in a fresh random order, cut into batches."""
+    order = torch.randperm(len(rows), generator=generator)
+    return list(torch.split(rows[order.to(rows.device)], size))

@@ -1,0 +1,318 @@
+"""What methods with an encoder at every party share: options, the federation they run in, prediction, storing.
+
+A method of this kind writes one function, `run`: the paper's loop over a `Federation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from colonnade.active import JOINS, ActiveParty, Targets
+from colonnade.data.ids import Ids
+from colonnade.data.labels import Labels
+from colonnade.data.preprocess import Preprocessor
+from colonnade.data.vertical import VerticalData
+from colonnade.data.view import View, as_view
+from colonnade.errors import ConfigError, DataError, raise_all
+from colonnade.federation import Federation
+from colonnade.methods.base import Method, Progress, classes_from_json, classes_json
+from colonnade.methods.monitor import Monitor
+from colonnade.methods.options import above, at_least, check_mapping, one_of, widths
+from colonnade.nets.optimizer import OPTIMIZERS
+from colonnade.party import PassiveParty
+from colonnade.wire.codec import PRECISIONS
+from colonnade.wire.engines.in_process import InProcess
+from colonnade.wire.message import Value
+from colonnade.wire.meter import Traffic
+from colonnade.wire.wire import Wire
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkMethod(Method):
+    """A method whose parties have encoders and whose active party has a head."""
+
+    hidden: tuple[int, ...] = (128,)  # hidden layers of each encoder
+    width: int = 64  # width of a representation
+    embedding: int = 8  # width of a category's embedding
+    head_hidden: tuple[int, ...] = ()  # hidden layers of the head; none makes it linear
+    epochs: int = 100  # at most; early stopping on the validation loss ends training before
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-5
+    optimizer: str = "adam"  # adam, sgd (momentum 0.9) or adagrad
+    patience: int = 15  # epochs without a lower validation loss before training stops
+    precision: str = "float32"  # bf16: networks run under autocast
+    device: str = "cpu"
+    encoders: Mapping[str, nn.Module] | None = None  # own networks by party; the others get the default encoder
+
+    needs_aligned_labels: ClassVar[bool] = True
+
+    def check(self, problems: list[str]) -> None:
+        """Append what is wrong with the options."""
+        super().check(problems)
+        widths(problems, "hidden", self.hidden)
+        widths(problems, "head_hidden", self.head_hidden)
+        for name in ("width", "embedding", "epochs", "batch_size", "patience"):
+            at_least(problems, name, getattr(self, name), 1)
+        above(problems, "learning_rate", self.learning_rate, 0)
+        at_least(problems, "weight_decay", self.weight_decay, 0, whole=False)
+        one_of(problems, "optimizer", self.optimizer, OPTIMIZERS)
+        one_of(problems, "precision", self.precision, ("float32", "bf16"))
+        check_mapping(problems, "encoders", self.encoders)
+        if self.device.startswith("cuda") and not torch.cuda.is_available():
+            problems.append(f"device={self.device!r}, but no CUDA device is here. Use device='cpu'.")
+
+    def run(self, fed: Federation, monitor: Monitor) -> None:
+        """The method's own loop."""
+        raise TypeError(f"{type(self).__name__} does not define run")
+
+    # how the federation is put together; methods with other parties override these -------------------------------
+
+    def participants(self, data: VerticalData) -> tuple[str, ...]:
+        """The passive parties that take part."""
+        return data.passive
+
+    def wire(self) -> Wire:
+        """The wire between the parties."""
+        return Wire()
+
+    def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
+        fed = self._assemble(data, validation)
+        self.federation_ = fed
+        self._check_labels(fed.active)
+        truth = None
+        if validation is not None:
+            truth = self._load_validation(fed, validation)
+        monitor = Monitor(fed, self.metric_, self.history_, progress, self.epochs, self.patience, truth)
+        try:
+            self.run(fed, monitor)
+        except torch.OutOfMemoryError as error:
+            raise ConfigError(
+                f"{self.device} ran out of memory with batch_size={self.batch_size}. Halve it. ({error})"
+            ) from None
+        self.traffic_, fed.wire.traffic = fed.wire.traffic, Traffic()
+
+    def _assemble(self, data: VerticalData, validation: VerticalData | None) -> Federation:
+        device = torch.device(self.device)
+        names = self.participants(data)
+        own = dict(self.encoders or {})
+        unknown = [name for name in own if name not in data.views]
+        if unknown:
+            raise ConfigError(f"encoders names {unknown}, but the parties are {list(data.views)}.")
+        views = {name: data.views[name] for name in (data.active, *names) if name in data.views}
+        aligned = VerticalData.of(views, data.labels, data.active, data.task).aligned
+        active = ActiveParty(
+            data.active,
+            views.get(data.active),
+            aligned,
+            data.labels,
+            data.task,
+            encoder=own.get(data.active),
+            device=device,
+        )
+        passive = [PassiveParty(name, views[name], aligned, encoder=own.get(name), device=device) for name in names]
+        return Federation(active, InProcess(passive, self.wire()))
+
+    def _check_labels(self, active: ActiveParty) -> None:
+        rows = active.labelled_aligned if self.needs_aligned_labels else active.labelled
+        problems = []
+        if len(rows) == 0:
+            problems.append(
+                f"none of the {len(active.labelled)} labelled rows of party {active.name!r} is held by all parties, "
+                f"and {self.name} trains on such rows. Label some aligned rows, or use a method that needs none (local)."
+            )
+        elif active.targets.task != "regression" and len(torch.unique(active.y["train"][rows.to(active.device)])) < 2:
+            problems.append(
+                f"the labelled rows that {self.name} can use are all of one class. Label rows of another class."
+            )
+        raise_all(problems, DataError, "The data cannot be used")
+
+    def _load_validation(self, fed: Federation, validation: VerticalData) -> npt.NDArray[Any]:
+        """Give every party its validation rows, in the order of the labelled ids."""
+        active = fed.active
+        self.prepare(fed)
+        ids = np.sort(validation.labels.ids)
+        values, _ = validation.labels.of(ids)
+        active.y["valid"] = active.targets.encode(values).to(active.device)
+        _load(fed, "valid", validation.views, ids)
+        return values
+
+    def plan(self) -> dict[str, Value]:
+        """The settings from which every party builds its encoder."""
+        return {"hidden": list(self.hidden), "width": self.width, "embedding": self.embedding, "seed": self.seed}
+
+    def prepare(self, fed: Federation) -> None:
+        """Fit the preprocessing and build encoders and head at every party; done once."""
+        active = fed.active
+        if hasattr(active, "head"):
+            return
+        plan = self.plan()
+        active.precision = self.precision
+        active.fit_preprocessor()
+        if active.preprocessor is not None:
+            active.build_encoder(**plan)  # type: ignore[arg-type]
+        with fed.phase("setup"):
+            answers = fed.ask_values("prepare", **plan, precision=self.precision)
+        received = {name: int(answer["width"]) for name, answer in answers.items()}  # type: ignore[arg-type]
+        self.build_head(active, received)
+
+    def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
+        """The head over representations of these widths."""
+        active.build_head(received, how="concat", hidden=list(self.head_hidden), seed=self.seed)
+
+    # prediction ---------------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, in the order of `predict_proba`'s columns."""
+        return self.federation_.active.targets.classes
+
+    def _outputs(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, npt.NDArray[Any]]:
+        fed = self.federation_
+        ids = self._load_predict(views, absent)
+        with fed.phase("predict"):
+            received = fed.ask("represent", table="predict")
+        return ids, fed.active.targets.decode(fed.active.predict("predict", received, len(ids)))
+
+    def transform(self, views: Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[np.float32]:
+        """The joint representation that the head reads, own part first, (N, K·D)."""
+        self._check_fitted()
+        fed = self.federation_
+        self._load_predict(views, absent)
+        with fed.phase("predict"):
+            received = fed.ask("represent", table="predict")
+        own = [] if fed.active.encoder is None else [fed.active.encode_table("predict")]
+        return torch.cat([*own, *received.values()], dim=1).cpu().numpy()
+
+    def _load_predict(self, views: Mapping[str, Any], absent: str) -> Ids:
+        fed = self.federation_
+        problems: list[str] = []
+        one_of(problems, "absent", absent, ("error", "zero"))
+        names = [*([fed.active.name] if fed.active.preprocessor is not None else []), *fed.passive]
+        given = {n: as_view(views[n], n, _fields(fed, n), problems) for n in names if n in views}
+        missing = [n for n in names if n not in given]
+        if missing and absent == "error":
+            problems.append(
+                f"party {', '.join(map(repr, missing))} has no rows, but took part in training. "
+                f"Give its table, or use absent='zero' to go on without it."
+            )
+        if not given:
+            problems.append(f"no table was given. Give those of {', '.join(map(repr, names))}.")
+        raise_all(problems, DataError, "predict")
+        ids = given[names[0]].ids if names[0] in given else next(iter(given.values())).ids
+        _load(fed, "predict", {n: given.get(n, _empty(fed, n)) for n in names}, ids)
+        self.absent_ = _count_absent(fed, names, len(ids))
+        if self.absent_ and absent == "error":
+            listed = ", ".join(f"{n!r} lacks {k} of {len(ids)} rows" for n, k in self.absent_.items())
+            raise DataError(f"predict: {listed}. Give these rows, or use absent='zero' to predict without them.")
+        return ids
+
+    # storing ------------------------------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
+        fed = self.federation_
+        engine = fed.engine
+        assert isinstance(engine, InProcess)
+        targets = fed.active.targets
+        parties = [fed.active, *engine.parties.values()]
+        own = {
+            "classes": classes_json(targets.classes), "mean": targets.mean, "scale": targets.scale,
+            "outputs": targets.outputs, "passive": list(fed.passive),
+            "preprocessing": {p.name: None if p.preprocessor is None else p.preprocessor.to_json() for p in parties},
+        }  # fmt: skip
+        return own, {f"party-{i}": party.state() for i, party in enumerate(parties)}
+
+    def _restore(self, saved: dict[str, Any], tensors: dict[str, dict[str, Tensor]]) -> None:
+        none = np.zeros(0, dtype=np.int64)
+        classes = classes_from_json(saved["classes"])
+        task = saved["task"]
+        own = dict(self.encoders or {})
+        device = torch.device(self.device)
+        active = ActiveParty(
+            saved["active"], None, none, Labels(none, classes), task, encoder=own.get(saved["active"]), device=device
+        )
+        active.targets = Targets(task, classes)
+        active.targets.mean, active.targets.scale = saved["mean"], saved["scale"]
+        passive = [PassiveParty(name, None, none, encoder=own.get(name), device=device) for name in saved["passive"]]
+        for party in (active, *passive):
+            kept = saved["preprocessing"][party.name]
+            party.preprocessor = None if kept is None else Preprocessor.from_json(kept)
+        self.federation_ = Federation(active, InProcess(passive, self.wire(), stack=False))
+        self.prepare(self.federation_)
+        self.federation_.wire.traffic = Traffic()
+        for i, party in enumerate((active, *passive)):
+            party.load_state(tensors[f"party-{i}"])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FederatedMethod(NetworkMethod):
+    """A network method whose parties talk over a wire."""
+
+    join: str = "concat"  # how the head reads the representations: concat, mean or sum
+    codec: str = "float32"  # how representations and gradients travel: float32, float16 or int8
+
+    def check(self, problems: list[str]) -> None:
+        """Append what is wrong with the options."""
+        super().check(problems)
+        one_of(problems, "join", self.join, JOINS)
+        one_of(problems, "codec", self.codec, PRECISIONS)
+
+    def wire(self) -> Wire:
+        """The wire between the parties."""
+        return Wire(precision=self.codec)  # type: ignore[arg-type]
+
+    def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
+        """The head over representations of these widths."""
+        active.build_head(received, how=self.join, hidden=list(self.head_hidden), seed=self.seed)
+
+    def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:
+        super()._check_data(data, validation)
+        if not data.passive:
+            raise DataError(f"{self.name} needs a passive party beside {data.active!r}. Add a view, or use local.")
+
+
+def _load(fed: Federation, table: str, views: Mapping[str, View], ids: Ids) -> None:
+    """Give each party its own rows of `ids`; a party's rows reach that party alone."""
+    engine = fed.engine
+    assert isinstance(engine, InProcess)
+    for party in (fed.active, *engine.parties.values()):
+        if party.preprocessor is not None:
+            party.load(table, views[party.name], ids)
+
+
+def _preprocessor(fed: Federation, name: str) -> Preprocessor:
+    engine = fed.engine
+    assert isinstance(engine, InProcess)
+    found = fed.active.preprocessor if name == fed.active.name else engine.parties[name].preprocessor
+    assert found is not None
+    return found
+
+
+def _fields(fed: Federation, name: str) -> tuple[str, ...]:
+    return _preprocessor(fed, name).fields
+
+
+def _empty(fed: Federation, name: str) -> View:
+    """A party's table without a row."""
+    made = _preprocessor(fed, name)
+    shape = made.shape or (len(made.columns),)
+    none = np.zeros(0, dtype=np.int64)
+    codes = np.zeros((0, len(made.fields)), dtype=np.int32)
+    return View(
+        none, np.zeros((0, *shape), np.float32), made.columns, codes, made.fields, tuple(() for _ in made.fields)
+    )
+
+
+def _count_absent(fed: Federation, names: list[str], rows: int) -> dict[str, int]:
+    engine = fed.engine
+    assert isinstance(engine, InProcess)
+    parties = {fed.active.name: fed.active, **engine.parties}
+    masks = {name: parties[name].present.get("predict") for name in names}
+    return {name: int(rows - mask.sum()) for name, mask in masks.items() if mask is not None}

@@ -1,0 +1,111 @@
+"""Options of methods: checked when they are given, all problems at once, unknown names refused."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from colonnade.errors import ConfigError, did_you_mean, raise_all
+
+
+class Options:
+    """Base of everything configured by keyword options, each a field of a dataclass."""
+
+    def __new__(cls, **options: Any) -> Any:
+        """Refuse unknown options; the dataclass's own error would name no way out."""
+        known = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+        wrong = [
+            f"{name!r} is no option of {cls.__name__}. {did_you_mean(name, known)}"
+            for name in options
+            if name not in known
+        ]
+        raise_all(wrong, ConfigError, "Unknown option")
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        problems: list[str] = []
+        self.check(problems)
+        raise_all(problems, ConfigError, type(self).__name__)
+
+    def check(self, problems: list[str]) -> None:
+        """Append what is wrong with the options."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All options by name, as in scikit-learn."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def set_params(self, **options: Any) -> Any:
+        """Change options, as in scikit-learn; they are checked anew."""
+        changed = type(self)(**{**self.get_params(), **options})
+        for name, value in changed.get_params().items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in fields(self)  # type: ignore[arg-type]
+            if f.default is MISSING or getattr(self, f.name) != f.default
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def parse_value(text: str) -> Any:
+    """The value in `--set key=value`: TOML, or text when it is not TOML."""
+    try:
+        value = tomllib.loads(f"v = {text}")["v"]
+    except tomllib.TOMLDecodeError:
+        value = {"none": None, "True": True, "False": False}.get(text, text)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def parse_settings(settings: list[str]) -> dict[str, Any]:
+    """`["epochs=5", "join=mean"]` as options."""
+    problems = [f"{s!r} is not key=value." for s in settings if "=" not in s]
+    raise_all(problems, ConfigError, "--set")
+    return {
+        key.strip().replace("-", "_"): parse_value(value.strip())
+        for key, _, value in (s.partition("=") for s in settings)
+    }
+
+
+def is_number(value: object) -> bool:
+    """An int or a float, and not a bool."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def at_least(
+    problems: list[str], name: str, value: object, least: float, *, whole: bool = True, hint: str = ""
+) -> None:
+    """A number not below `least`."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if (whole and not is_whole) or not is_number(value) or value < least:  # type: ignore[operator]
+        kind = "a whole number" if whole else "a number"
+        problems.append(f"{name} must be {kind} of at least {least:g}. Got {value!r}.{' ' + hint if hint else ''}")
+
+
+def above(problems: list[str], name: str, value: object, bound: float, hint: str = "") -> None:
+    """A number above `bound`."""
+    if not is_number(value) or not value > bound:  # type: ignore[operator]
+        problems.append(f"{name} must be a number above {bound:g}. Got {value!r}.{' ' + hint if hint else ''}")
+
+
+def one_of(problems: list[str], name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """One of a few names."""
+    if value not in allowed:
+        problems.append(f"{name} must be one of {', '.join(allowed)}. Got {value!r}.")
+
+
+def widths(problems: list[str], name: str, value: object) -> None:
+    """A tuple of layer widths."""
+    good = isinstance(value, tuple | list) and all(isinstance(v, int) and v > 0 for v in value)
+    if not good:
+        problems.append(f"{name} must be a tuple of layer widths. Got {value!r}. Use e.g. (128, 64), or () for none.")
+
+
+def check_mapping(problems: list[str], name: str, value: object) -> None:
+    """A mapping by party, or None."""
+    if value is not None and not isinstance(value, Mapping):
+        problems.append(f"{name} must map party names to modules. Got {type(value).__name__}.")

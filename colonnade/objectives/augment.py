@@ -1,0 +1,101 @@
+"""Views of a table's rows for self-supervised learning.
+
+B rows of a batch, N rows of the table, F numeric columns, Q categorical columns, M = F + Q.
+
+Both augmentations distort a uniformly random subset of exactly ⌊rate·M⌋ of the M columns, drawn anew for each row
+(Bahri et al. 2022, Alg. 1). A replacing value is the entry of a uniformly random row of the table in the same column
+(the row itself included): a draw from the column's empirical marginal. Work and memory are O(B·M) but for the choice
+of the subset, a partial sort of M random numbers per row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+import torch
+from torch import Generator, Tensor
+
+from colonnade.data.table import Table
+from colonnade.errors import ConfigError, DataError
+from colonnade.nets.tabular import HIDDEN_BY_AUGMENTATION
+from colonnade.objectives.settings import check, fraction
+
+#: (table, rows (B,), generator) → what the encoder is called with, distorted
+Augmentation: TypeAlias = Callable[[Table, Tensor, Generator], tuple[Tensor, ...]]
+
+
+def replace(table: Table, rows: Tensor, generator: Generator, rate: float = 0.3) -> tuple[Tensor, ...]:
+    """He et al. 2022, §4.1: numeric entries drawn from their column, categories covered by an untrained embedding.
+
+    Args:
+        table: N rows, numeric x (N, F) and maybe codes (N, Q).
+        rows: (B,) positions in the table.
+        generator: the party's own, on the table's device.
+        rate: share of the M columns distorted in each row; the paper's 30 %.
+
+    Returns:
+        `(x,)` or `(x, codes)`, (B, F) and (B, Q). The table is left as it is.
+
+    Deviation: the paper gives the 30 % for numeric columns and no figure for categorical ones; here the subset is drawn
+    over both kinds together, so that each column is distorted equally often.
+    """
+    chosen = _choose(table, rows, generator, rate)  # (B, M)
+    x, *codes = table.rows(rows)
+    width = x.shape[1]
+    views = [torch.where(chosen[:, :width], _marginal(table.x, rows, generator), x)]  # (B, F)
+    views += [c.masked_fill(chosen[:, width:], HIDDEN_BY_AUGMENTATION) for c in codes]  # (B, Q)
+    return tuple(views)
+
+
+def corrupt(table: Table, rows: Tensor, generator: Generator, rate: float = 0.6) -> tuple[Tensor, ...]:
+    """SCARF's corruption (Bahri et al. 2022; Li et al. 2024, §4.2.2): every chosen entry is drawn from its own column.
+
+    As `replace`, but a chosen category becomes that of another row instead of being covered. The rate is SCARF's 60 %.
+    """
+    chosen = _choose(table, rows, generator, rate)  # (B, M)
+    x, *codes = table.rows(rows)
+    width = x.shape[1]
+    views = [torch.where(chosen[:, :width], _marginal(table.x, rows, generator), x)]  # (B, F)
+    if table.codes is not None:
+        views.append(torch.where(chosen[:, width:], _marginal(table.codes, rows, generator), codes[0]))  # (B, Q)
+    return tuple(views)
+
+
+def draw_two(augment: Augmentation, table: Table, rows: Tensor, generator: Generator) -> tuple[Tensor, ...]:
+    """Two independent views of the same rows, one after the other: `(x1, x2)` or `(x1, codes1, x2, codes2)`."""
+    return (*augment(table, rows, generator), *augment(table, rows, generator))
+
+
+def split_two(drawn: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The two views that were drawn together: `(x1,), (x2,)` or `(x1, codes1), (x2, codes2)`."""
+    half = len(drawn) // 2
+    return drawn[:half], drawn[half:]
+
+
+def _choose(table: Table, rows: Tensor, generator: Generator, rate: float) -> Tensor:
+    """(B, M) bool, exactly ⌊rate·M⌋ True in each row: the columns whose random numbers are largest."""
+    check("augmentation", fraction("rate", rate, "It is the share of columns distorted in each row."))
+    if table.is_image:
+        raise DataError(
+            f"The table holds images of shape {tuple(table.x.shape[1:])}, and this augmentation distorts columns. "
+            "Images have augmentations of their own: pass one of those as `augment`."
+        )
+    columns = table.x.shape[1] + (0 if table.codes is None else table.codes.shape[1])
+    count = math.floor(rate * columns + 1e-9)  # 0.7 · 10 is 7, whatever floating point says
+    if rate > 0 and count == 0:
+        raise ConfigError(
+            f"rate {rate!r} of {columns} columns distorts no column, so all views of a row would be equal. "
+            + (f"Use a rate of at least {1 / columns:.2g}." if columns else "Give the party at least one column.")
+        )
+    keys = torch.rand(len(rows), columns, generator=generator, device=table.x.device)  # (B, M)
+    largest = keys.topk(count, dim=1, sorted=False).indices  # (B, count)
+    return torch.zeros_like(keys, dtype=torch.bool).scatter_(1, largest, True)
+
+
+def _marginal(values: Tensor, rows: Tensor, generator: Generator) -> Tensor:
+    """One draw from each column's empirical marginal for each row: (N, M) → (B, M)."""
+    shape = (len(rows), values.shape[1])
+    donors = torch.randint(len(values), shape, generator=generator, device=values.device)  # (B, M)
+    return values.gather(0, donors)  # entry (b, m) is values[donors[b, m], m]

@@ -1,0 +1,36 @@
+"""What a party can learn alone: the shape that every objective has.
+
+An objective is a module around the party's encoder. `draw` makes what one step reads out of a batch of the party's own
+table (all randomness is there, from the party's own generator); `forward` turns that into the loss and touches nothing
+else, so that equal objectives of several parties can run as one batched call; `after_step` follows the optimizer.
+"""
+
+from __future__ import annotations
+
+from torch import Generator, Tensor, nn
+
+from colonnade.data.table import Table
+
+
+class Objective(nn.Module):
+    """Base of all objectives: B batch, F columns, D width of the representation."""
+
+    #: whether `after_step` does something (a momentum copy, a queue); such objectives are not batched over parties
+    has_after_step = False
+    #: least rows in a batch for the loss to be defined
+    min_batch = 1
+
+    def __init__(self, encoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def draw(self, table: Table, rows: Tensor, generator: Generator) -> tuple[Tensor, ...]:
+        """What `forward` reads for these rows of the table."""
+        raise TypeError(f"{type(self).__name__} does not define draw")
+
+    def forward(self, *drawn: Tensor) -> Tensor:
+        """The loss, a scalar."""
+        raise TypeError(f"{type(self).__name__} does not define forward")
+
+    def after_step(self) -> None:
+        """Called after each optimizer step."""

@@ -1,0 +1,105 @@
+"""MoCo (He et al. 2020) with the head of its second version: a local objective of FedHSSL and of SS-VFL's code.
+
+B batch, D width of the representation, P width of the projection, J length of the queue.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn import functional as F
+
+from colonnade.data.table import Table
+from colonnade.nets.tabular import mlp
+from colonnade.objectives.augment import Augmentation, draw_two, replace, split_two
+from colonnade.objectives.base import Objective
+from colonnade.objectives.momentum import follow, frozen_copy
+from colonnade.objectives.settings import above_zero, check, fraction, whole, width_of
+from colonnade.objectives.similarity import info_nce
+
+
+class MoCo(Objective):
+    """-ln( exp(q·k/τ) / (exp(q·k/τ) + Σ_j exp(q·queue_j/τ)) ), mean over the batch (He et al. 2020, Eq. 1).
+
+    q (B, P) is the unit projection of the first view, k that of the second by the momentum copies, without gradient.
+    After each step the copies follow (Eq. 2) and the keys of the last forward in training replace the oldest ones of
+    the queue, which begins as random unit vectors from torch's global generator, as layers do.
+
+    Args:
+        encoder: (B, …) → (B, D).
+        width: D.
+        projection: P, hidden and output width of the two-layer projector.
+        queue: J; 4096 in the FedHSSL authors' code, 65536 in SS-VFL's.
+        temperature: τ; .5 in the FedHSSL authors' code, .2 in SS-VFL's.
+        momentum: m of the copies.
+        augment: makes one view.
+
+    Deviation: batches are not shuffled for batch norm, which the projector does not have. A queue longer than the table
+    holds older keys of a row's own views among its negatives, as in the original from the second epoch on.
+    """
+
+    has_after_step = True
+    queue: Tensor
+    oldest: Tensor
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        *,
+        width: int,
+        projection: int = 128,
+        queue: int = 4096,
+        temperature: float = 0.5,
+        momentum: float = 0.999,
+        augment: Augmentation = replace,
+    ) -> None:
+        check(
+            "MoCo",
+            width_of(width),
+            whole("projection", projection, "It is the width of the projector; 128 is MoCo's."),
+            whole("queue", queue, "It is the number of keys kept as negatives; 4096 is FedHSSL's."),
+            above_zero("temperature", temperature, "Use 0.5 (FedHSSL) or 0.2 (SS-VFL)."),
+            fraction("momentum", momentum, "Use 0.999, or 0 for keys from the query network itself."),
+        )
+        super().__init__(encoder)
+        self.projector = mlp((width, projection, projection))
+        self.key_encoder = frozen_copy(encoder)
+        self.key_projector = frozen_copy(self.projector)
+        self.register_buffer("queue", F.normalize(torch.randn(queue, projection), dim=1))  # (J, P)
+        self.register_buffer("oldest", torch.zeros((), dtype=torch.int64))  # position of the oldest key
+        self.temperature = temperature
+        self.momentum = momentum
+        self.augment = augment
+        self._keys: Tensor | None = None  # (B, P) of the last forward in training
+
+    def draw(self, table: Table, rows: Tensor, generator: Generator) -> tuple[Tensor, ...]:
+        """Two views of the rows, `(x1, x2)` or `(x1, codes1, x2, codes2)`."""
+        return draw_two(self.augment, table, rows, generator)
+
+    def forward(self, *drawn: Tensor) -> Tensor:
+        """The loss, a scalar; in training the keys are kept for `after_step`."""
+        first, second = split_two(drawn)
+        q = F.normalize(self.projector(self.encoder(*first)), dim=1)  # (B, P)
+        with torch.no_grad():
+            k = F.normalize(self.key_projector(self.key_encoder(*second)), dim=1)  # (B, P)
+        if self.training:
+            self._keys = k
+        own = torch.einsum("bp,bp->b", q, k).unsqueeze(1)  # (B, 1)
+        scores = torch.cat([own, q @ self.queue.T], dim=1) / self.temperature  # (B, 1 + J)
+        return info_nce(scores, torch.zeros(len(q), dtype=torch.int64, device=q.device))
+
+    def after_step(self) -> None:
+        """Move the key networks a little towards the query networks and enqueue the last keys, once."""
+        follow(self.key_encoder, self.encoder, self.momentum)
+        follow(self.key_projector, self.projector, self.momentum)
+        if self._keys is not None:
+            self._enqueue(self._keys)
+            self._keys = None
+
+    def _enqueue(self, keys: Tensor) -> None:
+        """Overwrite the oldest keys, around the end of the queue; of more than J keys the last J stay."""
+        length = len(self.queue)
+        keys = keys[-length:]
+        places = (self.oldest + torch.arange(len(keys), device=keys.device)) % length  # (B,)
+        self.queue.index_copy_(0, places, keys)
+        self.oldest.add_(len(keys)).remainder_(length)

@@ -1,0 +1,70 @@
+"""SimSiam (Chen & He 2021), the local objective of FedHSSL (He et al. 2022, Eqs 3-4 with γ = 0).
+
+B batch, D width of the representation, P width of the projection.
+"""
+
+from __future__ import annotations
+
+from torch import Generator, Tensor, nn
+
+from colonnade.data.table import Table
+from colonnade.objectives.augment import Augmentation, draw_two, replace, split_two
+from colonnade.objectives.base import Objective
+from colonnade.objectives.projection import normed_mlp
+from colonnade.objectives.settings import check, whole, width_of
+from colonnade.objectives.similarity import negative_cosine
+
+
+class SimSiam(Objective):
+    """½(D(p1, sg z2) + D(p2, sg z1)), D the negative cosine, z = projector(encoder(view)), p = predictor(z).
+
+    Projector: three layers with batch norm, also on the output. Predictor: two layers, batch norm on the hidden one.
+
+    Args:
+        encoder: (B, …) → (B, D).
+        width: D.
+        projection: P, width of all projector layers (512 in the FedHSSL authors' code).
+        hidden: hidden width of the predictor (128 there).
+        augment: makes one view; `functools.partial(replace, rate=…)` changes the rate.
+
+    Deviation: the print of Eq. 4 pairs p1 with z1; this is SimSiam's symmetrised loss, each p with the other view's z.
+    The batch norms use batch statistics always (see `projection`).
+    """
+
+    min_batch = 2  # a batch norm has no variance of one row
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        *,
+        width: int,
+        projection: int = 512,
+        hidden: int = 128,
+        augment: Augmentation = replace,
+    ) -> None:
+        check(
+            "SimSiam",
+            width_of(width),
+            whole("projection", projection, "It is the width of the projector; 512 is FedHSSL's."),
+            whole("hidden", hidden, "It is the hidden width of the predictor; 128 is FedHSSL's."),
+        )
+        super().__init__(encoder)
+        self.projector = normed_mlp((width, projection, projection, projection), norm_output=True)
+        self.predictor = normed_mlp((projection, hidden, projection), norm_output=False)
+        self.augment = augment
+
+    def draw(self, table: Table, rows: Tensor, generator: Generator) -> tuple[Tensor, ...]:
+        """Two views of the rows, `(x1, x2)` or `(x1, codes1, x2, codes2)`."""
+        return draw_two(self.augment, table, rows, generator)
+
+    def project(self, *view: Tensor) -> Tensor:
+        """z (B, P), with gradient. FedHSSL puts it on the wire during cross-party pre-training, detached."""
+        z: Tensor = self.projector(self.encoder(*view))
+        return z
+
+    def forward(self, *drawn: Tensor) -> Tensor:
+        """The symmetrised loss, a scalar in [-1, 1]."""
+        first, second = split_two(drawn)
+        z1, z2 = self.project(*first), self.project(*second)  # (B, P)
+        p1, p2 = self.predictor(z1), self.predictor(z2)  # (B, P)
+        return (negative_cosine(p1, z2) + negative_cosine(p2, z1)) / 2

@@ -1,0 +1,167 @@
+"""Learning curves: validation score over epochs and over bytes, and the loss of each phase, averaged over seeds."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import Any
+
+from colonnade.report.palette import Plot, Style, bytes_axis, layout, plain, rounded
+
+_VALIDATION = "validation score"
+
+
+@dataclass(frozen=True)
+class Point:
+    """The runs of one method at one epoch."""
+
+    epoch: float
+    bytes: float | None  # cumulative, mean over runs
+    mean: float
+    std: float | None  # None with one run
+
+
+def learning_curves(records: list[dict[str, Any]], look: dict[str, Style]) -> list[Plot]:
+    """Every learning curve that the histories of one setting allow."""
+    by_method: dict[str, list[dict[str, Any]]] = {}
+    for record in sorted(records, key=lambda record: record["method"]):
+        by_method.setdefault(record["method"], []).append(record)
+    validation = {method: average(group, "validation") for method, group in by_method.items()}
+    plots = [_by_epoch("Validation score", _VALIDATION, validation, look), _by_bytes(validation, look)]
+    for phase in _phases(records):
+        loss = {method: average(group, "loss", phase) for method, group in by_method.items()}
+        plots.append(_by_epoch(f"Loss: {phase}", "loss", loss, look))
+    return [plot for plot in plots if plot is not None]
+
+
+def average(records: list[dict[str, Any]], key: str, phase: str | None = None) -> list[Point]:
+    """Mean and spread of `key` over the runs at each epoch; of one phase, or over all phases one after another.
+
+    A run that stopped early counts as long as it lasted.
+    """
+    values: dict[float, list[float]] = {}
+    sent: dict[float, list[float]] = {}
+    for record in records:
+        at_epoch: dict[float, list[float]] = {}
+        for epoch, entry in numbered(record.get("history") or [], phase):
+            if (value := finite(entry.get(key))) is not None:
+                at_epoch.setdefault(epoch, []).append(value)
+                if (count := finite(entry.get("bytes"))) is not None:
+                    sent.setdefault(epoch, []).append(count)
+        for epoch, several in at_epoch.items():  # parties that train apart have one entry each
+            values.setdefault(epoch, []).append(statistics.fmean(several))
+    return [
+        Point(
+            epoch=epoch,
+            bytes=statistics.fmean(sent[epoch]) if epoch in sent else None,
+            mean=statistics.fmean(values[epoch]),
+            std=statistics.stdev(values[epoch]) if len(values[epoch]) > 1 else None,
+        )
+        for epoch in sorted(values)
+    ]
+
+
+def numbered(history: list[dict[str, Any]], phase: str | None = None) -> list[tuple[float, dict[str, Any]]]:
+    """Entries with their epoch: of one phase, or numbered on through the phases in the order they came."""
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for entry in history:
+        parts.setdefault(str(entry.get("phase", "train")), []).append(entry)
+    found: list[tuple[float, dict[str, Any]]] = []
+    start = 0.0
+    for name, entries in parts.items():
+        if phase is not None and name != phase:
+            continue
+        given = [finite(entry.get("epoch")) for entry in entries]
+        epochs = [place if epoch is None else epoch for place, epoch in enumerate(given, 1)]
+        found += [(start + epoch, entry) for epoch, entry in zip(epochs, entries, strict=True)]
+        start += max(epochs)
+    return found
+
+
+def finite(value: Any) -> float | None:
+    """`value` as a float, or None when it is not a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _phases(records: list[dict[str, Any]]) -> list[str]:
+    """Phases with a loss, in the order they first appear."""
+    entries = [entry for record in records for entry in record.get("history") or []]
+    names = [str(entry.get("phase", "train")) for entry in entries if finite(entry.get("loss")) is not None]
+    return list(dict.fromkeys(names))
+
+
+def _by_epoch(title: str, y_title: str, curves: dict[str, list[Point]], look: dict[str, Style]) -> Plot | None:
+    drawn = {method: points for method, points in curves.items() if points}
+    if not drawn:
+        return None
+    traces = [
+        trace
+        for method, points in drawn.items()
+        for trace in _curve(method, points, [point.epoch for point in points], look[method])
+    ]
+    few = max(point.epoch for points in drawn.values() for point in points) <= 12
+    axis = {"dtick": 1} if few else {}
+    return Plot(title, _alt(title, "epochs", list(drawn)), traces, layout("epoch", y_title, xaxis=axis))
+
+
+def _by_bytes(curves: dict[str, list[Point]], look: dict[str, Style]) -> Plot | None:
+    """Validation score over bytes; methods that have sent nothing at the end are horizontal lines."""
+    sent = {m: [p for p in points if p.bytes] for m, points in curves.items() if any(p.bytes for p in points)}
+    silent = {m: points[-1].mean for m, points in curves.items() if points and points[-1].bytes == 0}
+    if not sent:
+        return None
+    traces = [
+        trace
+        for method, points in sent.items()
+        for trace in _curve(method, points, [point.bytes or 0.0 for point in points], look[method])
+    ]
+    counts = [point.bytes or 0.0 for points in sent.values() for point in points]
+    ends = [min(counts) / 1.2, max(counts) * 1.2]
+    for method, level in silent.items():
+        name = f"{plain(method)} (0 B)"
+        line = {"color": look[method].colour, "dash": "dash", "width": 1.6}
+        traces.append({"type": "scatter", "mode": "lines", "name": name, "x": ends, "y": [level] * 2, "line": line})
+    title = "Validation score against bytes"
+    alt = _alt(title, "bytes sent so far", [*sent, *silent])
+    return Plot(title, alt, traces, layout("bytes sent so far", _VALIDATION, xaxis=bytes_axis(*ends)))
+
+
+def _curve(method: str, points: list[Point], x: list[float], style: Style) -> list[dict[str, Any]]:
+    """The mean as a line (dots too when it is short) over a band of one standard deviation to each side."""
+    mode = "lines+markers" if len(points) <= 12 else "lines"
+    line = {
+        "type": "scatter",
+        "mode": mode,
+        "name": plain(method),
+        "legendgroup": plain(method),
+        "x": [rounded(value) for value in x],
+        "y": [rounded(point.mean) for point in points],
+        "line": {"color": style.colour, "dash": style.dash, "width": 2},
+        "marker": {"color": style.colour, "symbol": style.symbol, "size": 6},
+    }
+    spread = [(at, point) for at, point in zip(x, points, strict=True) if point.std is not None]
+    if not spread:
+        return [line]
+    upper = [(at, point.mean + (point.std or 0.0)) for at, point in spread]
+    lower = [(at, point.mean - (point.std or 0.0)) for at, point in reversed(spread)]
+    band = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plain(method),
+        "legendgroup": plain(method),
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "x": [rounded(at) for at, _ in upper + lower],
+        "y": [rounded(value) for _, value in upper + lower],
+        "line": {"width": 0},
+        "fill": "toself",
+        "fillcolor": style.faint(),
+    }
+    return [band, line]
+
+
+def _alt(title: str, against: str, methods: list[str]) -> str:
+    return f"{title} over {against} for {', '.join(methods)}; lines are means over seeds, bands one standard deviation."

@@ -1,0 +1,165 @@
+"""Parties of equal shape, trained together: one batched product per layer instead of one per party.
+
+The parties' weights become slices of stacked tensors, and their tables slices of one tensor, so each party still owns
+its part and can be saved, kept and recalled alone. The result is that of the parties one by one, up to rounding.
+
+K parties, B rows of a batch, F columns, D width of a representation.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from colonnade.nets.optimizer import make_optimizer
+from colonnade.nets.tabular import TabularEncoder
+from colonnade.party import EVAL_ROWS, PassiveParty, Reply
+from colonnade.wire.message import Message
+
+MIN_PARTIES = 2
+MAX_WEIGHTS = 1 << 16  # larger encoders keep the cores busy one by one
+
+
+def stack_parties(parties: Iterable[PassiveParty]) -> list[PartyStack]:
+    """Group the parties whose encoders can run as one."""
+    groups: dict[Any, list[PassiveParty]] = {}
+    for party in parties:
+        key = _shape(party)
+        if key is not None:
+            groups.setdefault(key, []).append(party)
+    return [PartyStack(group) for group in groups.values() if len(group) >= MIN_PARTIES]
+
+
+def _shape(party: PassiveParty) -> Any:
+    """What must be equal for two parties to be stacked; None when a party cannot be."""
+    table = party.tables.get("train")
+    if type(party.encoder) is not TabularEncoder or table is None or table.codes is not None:
+        return None
+    if sum(p.numel() for p in party.encoder.parameters()) > MAX_WEIGHTS and party.device.type == "cpu":
+        return None
+    shapes = tuple((name, tuple(p.shape)) for name, p in party.encoder.named_parameters())
+    return (shapes, party.precision, str(party.device), party.aligned)
+
+
+class PartyStack:
+    """K passive parties that answer as one."""
+
+    def __init__(self, parties: list[PassiveParty]) -> None:
+        self.parties = parties
+        self.names = [party.name for party in parties]
+        encoders = [_encoder(party) for party in parties]
+        self.weights = share_weights(encoders)
+        self.batched = batched_call(encoders[0])
+        self.tables: dict[str, tuple[Tensor, Tensor]] = {}
+        self.optimizer: torch.optim.Optimizer | None = None
+        self.output: Tensor | None = None
+
+    def can(self, operation: str, received: Mapping[str, Message]) -> bool:
+        """Whether this call can be made for all parties at once."""
+        if not all(name in received for name in self.names):
+            return False
+        if operation in ("begin", "backward"):
+            return True
+        if operation not in ("forward", "represent"):
+            return False
+        first = received[self.names[0]]
+        rows = first.tensors.get("rows")
+        table = str(first.values.get("table", "train"))
+        same = all(received[n].tensors.get("rows") is rows and received[n].values == first.values for n in self.names)
+        whole = all(party.present.get(table) is None for party in self.parties)
+        return same and whole and (table == "train" or operation == "represent")
+
+    def perform(self, operation: str, received: Mapping[str, Message]) -> dict[str, Reply | None]:
+        """One operation for all parties."""
+        messages = [received[name] for name in self.names]
+        if operation == "begin":
+            self._begin(messages[0])
+            return dict.fromkeys(self.names)
+        if operation == "backward":
+            self._backward(messages)
+            return dict.fromkeys(self.names)
+        h = self._forward(messages[0]) if operation == "forward" else self._represent(messages[0])  # (K, B, D)
+        return {name: Reply({"representation": h[k]}, {}) for k, name in enumerate(self.names)}
+
+    def _begin(self, message: Message) -> None:
+        settings: dict[str, Any] = message.values
+        self.optimizer = make_optimizer(
+            self.weights.values(), settings["optimizer"], settings["learning_rate"], settings["weight_decay"]
+        )
+
+    def _forward(self, message: Message) -> Tensor:
+        self.output = self._encode("train", message.tensors["rows"])
+        return self.output.detach()
+
+    def _backward(self, messages: list[Message]) -> None:
+        assert self.output is not None and self.optimizer is not None
+        gradient = torch.stack([message.tensors["gradient"] for message in messages])  # (K, B, D)
+        self.output.backward(gradient)  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.output = None
+
+    @torch.no_grad()
+    def _represent(self, message: Message) -> Tensor:
+        table = str(message.values.get("table", "train"))
+        rows = message.tensors.get("rows")
+        if rows is None:
+            first = self.parties[0]
+            rows = torch.arange(first.aligned if table == "train" else len(first.tables[table]), device=first.device)
+        return torch.cat([self._encode(table, part) for part in torch.split(rows, EVAL_ROWS)], dim=1)
+
+    def _encode(self, table: str, rows: Tensor) -> Tensor:
+        x, starts = self._table(table)
+        at = (starts + rows).flatten()  # (K·B,)
+        inputs = x.index_select(0, at).view(len(self.parties), len(rows), -1)  # (K, B, F)
+        with self.parties[0].autocast():
+            h: Tensor = self.batched(self.weights, inputs)
+        return h.float()
+
+    def _table(self, name: str) -> tuple[Tensor, Tensor]:
+        """All parties' rows in one tensor, and where each party's rows begin; made once per table."""
+        found = self.tables.get(name)
+        tables = [party.tables[name] for party in self.parties]
+        if found is None or any(
+            t.x.untyped_storage().data_ptr() != found[0].untyped_storage().data_ptr() for t in tables
+        ):
+            joint = torch.cat([t.x for t in tables])  # (ΣN, F)
+            starts = torch.tensor([0, *(len(t) for t in tables[:-1])], device=joint.device).cumsum(0)[:, None]  # (K, 1)
+            for party, start in zip(self.parties, starts[:, 0].tolist(), strict=True):
+                party.tables[name] = type(tables[0])(joint[start : start + len(party.tables[name])])
+            found = self.tables[name] = (joint, starts)
+        return found
+
+
+def _encoder(party: PassiveParty) -> nn.Module:
+    assert party.encoder is not None
+    return party.encoder
+
+
+def share_weights(modules: list[nn.Module]) -> dict[str, nn.Parameter]:
+    """Stack the modules' parameters, (K, …) each, and make every module's parameter a slice of its stack."""
+    stacked: dict[str, nn.Parameter] = {}
+    for name, _ in modules[0].named_parameters():
+        parts = [module.get_parameter(name) for module in modules]
+        whole = torch.stack([part.detach() for part in parts])
+        for part, piece in zip(parts, whole, strict=True):
+            part.data = piece
+        stacked[name] = nn.Parameter(whole)
+    return stacked
+
+
+def batched_call(module: nn.Module) -> Callable[..., Tensor]:
+    """`module` as a function of stacked weights and stacked inputs: (K, …), (K, B, F) → (K, B, D)."""
+    base = copy.deepcopy(module).to("meta")
+
+    def one(weights: dict[str, Tensor], *inputs: Tensor) -> Tensor:
+        out: Tensor = functional_call(base, weights, inputs)
+        return out
+
+    batched: Callable[..., Tensor] = vmap(one)
+    return batched

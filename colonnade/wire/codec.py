@@ -1,0 +1,141 @@
+"""Messages as bytes: a JSON header and a safetensors payload, never pickle.
+
+Frame: 8 bytes little-endian length of the header, the header, the payload (absent when there are no tensors).
+Floats of lossy kinds travel as float32, as float16, or as int8 with one scale per row.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import lru_cache
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from colonnade.errors import ConfigError, WireError
+from colonnade.wire.message import KINDS, Message
+
+Precision = Literal["float32", "float16", "int8"]
+PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "int8")
+SCALE = ".scale"  # suffix of the tensor that holds the scales of an int8 tensor
+MAX_HEADER = 1 << 20
+
+_SAFETENSORS_NAME = {
+    torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.float64: "F64",
+    torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL",
+}  # fmt: skip
+_ALIGNMENT_ORDER = [
+    torch.float64, torch.int64, torch.float32, torch.int32, torch.bfloat16, torch.float16,
+    torch.int16, torch.int8, torch.uint8, torch.bool,
+]  # fmt: skip
+
+
+def pack(message: Message, precision: Precision) -> Message:
+    """The message as it travels: floats of a lossy kind in `precision`."""
+    if precision == "float32" or not KINDS[message.kind].lossy:
+        return message
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in message.tensors.items():
+        if not tensor.is_floating_point():
+            tensors[name] = tensor
+        elif precision == "float16":
+            tensors[name] = tensor.clamp(-65504, 65504).half()
+        else:
+            scale = tensor.abs().amax(dim=-1, keepdim=True).clamp(min=1e-12) / 127  # (B, 1)
+            tensors[name] = (tensor / scale).round().to(torch.int8)
+            tensors[name + SCALE] = scale
+    return Message(message.kind, message.sender, message.receiver, message.phase, tensors, message.values)
+
+
+def unpack(message: Message) -> Message:
+    """The inverse of `pack`, as far as rounding allows: floats are float32 again."""
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in message.tensors.items():
+        if name.endswith(SCALE):
+            continue
+        scale = message.tensors.get(name + SCALE)
+        if scale is not None:
+            tensor = tensor.float() * scale
+        tensors[name] = tensor.float() if tensor.is_floating_point() else tensor
+    return Message(message.kind, message.sender, message.receiver, message.phase, tensors, message.values)
+
+
+def encode(message: Message) -> bytes:
+    """The frame of a packed message."""
+    from safetensors.torch import save
+
+    header = _header(message).encode()
+    payload = save({name: t.contiguous() for name, t in message.tensors.items()}) if message.tensors else b""
+    return len(header).to_bytes(8, "little") + header + payload
+
+
+def decode(frame: bytes) -> Message:
+    """The packed message of a frame; anything malformed is a `WireError`."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    length = int.from_bytes(frame[:8], "little")
+    if len(frame) < 8 or length > min(MAX_HEADER, len(frame) - 8):
+        raise WireError(f"a frame of {len(frame)} bytes announces a header of {length}. It was cut or is not ours.")
+    try:
+        header = json.loads(frame[8 : 8 + length])
+        kind, sender, receiver, phase, values = (header[k] for k in ("kind", "from", "to", "phase", "values"))
+        payload = frame[8 + length :]
+        tensors = load(payload) if payload else {}
+    except (ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise WireError(f"a frame of {len(frame)} bytes cannot be read: {error}") from None
+    if kind not in KINDS:
+        raise WireError(f"a message of the undeclared kind {kind!r} arrived. Declared: {', '.join(sorted(KINDS))}.")
+    return Message(kind, sender, receiver, phase, tensors, values)
+
+
+def _header(message: Message) -> str:
+    fields = {"kind": message.kind, "from": message.sender, "to": message.receiver, "phase": message.phase}
+    return json.dumps({**fields, "values": message.values}, separators=(",", ":"))
+
+
+def frame_size(message: Message) -> int:
+    """`len(encode(message))` without encoding: what the meter counts when nothing is serialised."""
+    shapes = tuple((name, tensor.dtype, tuple(tensor.shape)) for name, tensor in message.tensors.items())
+    values = tuple(message.values.items()) if message.values else ()
+    try:
+        return _frame_size(message.kind, message.sender, message.receiver, message.phase, shapes, values)
+    except TypeError:  # a list among the values cannot be a cache key
+        return 8 + len(_header(message)) + _payload_size(shapes)
+
+
+@lru_cache(maxsize=4096)
+def _frame_size(
+    kind: str,
+    sender: str,
+    receiver: str,
+    phase: str,
+    shapes: tuple[tuple[str, torch.dtype, tuple[int, ...]], ...],
+    values: tuple[tuple[str, str | int | float | bool | None], ...],
+) -> int:
+    header = _header(Message(kind, sender, receiver, phase, {}, dict(values)))
+    return 8 + len(header.encode()) + _payload_size(shapes)
+
+
+def _payload_size(shapes: tuple[tuple[str, torch.dtype, tuple[int, ...]], ...]) -> int:
+    """Size of the safetensors payload: 8 bytes, a JSON header padded to 8, the data in order of alignment and name."""
+    if not shapes:
+        return 0
+    header: dict[str, dict[str, object]] = {}
+    offset = 0
+    for name, dtype, shape in sorted(shapes, key=lambda s: (_ALIGNMENT_ORDER.index(s[1]), s[0])):
+        end = offset + math.prod(shape) * dtype.itemsize
+        header[name] = {"dtype": _SAFETENSORS_NAME[dtype], "shape": list(shape), "data_offsets": [offset, end]}
+        offset = end
+    length = len(json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode())
+    return 8 + -(-length // 8) * 8 + offset
+
+
+def check_precision(precision: str) -> Precision:
+    """Refuse a precision that the codec does not know."""
+    for known in PRECISIONS:
+        if precision == known:
+            return known
+    raise ConfigError(f"codec must be one of {', '.join(PRECISIONS)}. Got {precision!r}. float32 loses nothing.")

@@ -1,0 +1,1 @@
+"""Engines: how a call reaches the passive parties."""

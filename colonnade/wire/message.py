@@ -1,0 +1,66 @@
+"""Messages: the only things that cross a party's boundary.
+
+Every kind is declared here, with the tensors and values it may carry and in which direction it may go. Nothing else is
+ever sent: no raw feature, no label, no autograd graph, no pickle.
+
+B rows of a batch, D width of a representation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from torch import Tensor
+
+Value = str | int | float | bool | None | list[int]
+Direction = Literal["up", "down"]  # up: to the active party; down: from it
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What messages of one kind may hold."""
+
+    direction: Direction
+    meaning: str
+    tensors: Mapping[str, tuple[Literal["float", "int"], int]] = field(default_factory=dict)  # name -> (type, axes)
+    values: frozenset[str] = frozenset()
+    lossy: bool = False  # whether the codec may round it
+
+
+KINDS: dict[str, Kind] = {
+    "plan": Kind(
+        "down",
+        "settings that a party builds its encoder from",
+        values=frozenset({"hidden", "width", "embedding", "seed", "precision"}),
+    ),
+    "shape": Kind("up", "the width of a party's representation", values=frozenset({"width"})),
+    "order": Kind(
+        "down",
+        "what to do next, without data: start an optimizer, keep or recall the best weights",
+        values=frozenset({"learning_rate", "weight_decay", "optimizer"}),
+    ),
+    "rows": Kind(
+        "down",
+        "which of the aligned rows come next, as positions in the agreed order; no tensor means all of them",
+        tensors={"rows": ("int", 1)},
+        values=frozenset({"table"}),
+    ),
+    "representation": Kind("up", "an encoder's output", tensors={"representation": ("float", 2)}, lossy=True),
+    "gradient": Kind(
+        "down", "the loss's derivative by a representation", tensors={"gradient": ("float", 2)}, lossy=True
+    ),
+}
+
+
+@dataclass(slots=True)
+class Message:
+    """One message of a declared kind."""
+
+    kind: str
+    sender: str
+    receiver: str
+    phase: str
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)

@@ -1,0 +1,169 @@
+"""The page: one file, whole, safe, and reaching for nothing."""
+
+from __future__ import annotations
+
+import html.parser
+import importlib
+import json
+import re
+
+import pytest
+
+from colonnade.errors import MissingDependencyError
+from colonnade.report import write_report
+from colonnade.report.curves import average
+from colonnade.report.page import render, safe_json
+from colonnade.report.palette import styles
+from colonnade.report.scores import score_by_bytes, score_panels
+from colonnade.report.summary import summarise
+from colonnade.report.traffic import traffic_plots
+
+from .conftest import comparison_records, make_record, write_comparison, write_run
+
+HOSTILE = "</script><script>document.body.dataset.hacked=1</script><img src=x onerror='boom()'>\"&amp;%{x}"
+
+
+class Tags(html.parser.HTMLParser):
+    """Every element outside scripts, with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+
+def figures(text: str) -> list[dict]:
+    return json.loads(re.search(r'id="figures">(.*?)</script>', text, re.S)[1])
+
+
+def test_writes_where_it_is_told_and_leaves_nothing_else(comparison, tmp_path):
+    assert write_report(comparison) == comparison / "report.html"
+    out = tmp_path / "elsewhere" / "page.html"
+    assert write_report(comparison, out) == out
+    assert [file.name for file in out.parent.iterdir()] == ["page.html"]
+    assert out.read_text(encoding="utf-8") == (comparison / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_failed_write_keeps_the_old_page(comparison, monkeypatch):
+    page = write_report(comparison)
+    before = page.read_bytes()
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_report(comparison)
+    assert page.read_bytes() == before
+    assert sorted(file.name for file in comparison.iterdir()) == ["cells", "report.html"]
+
+
+def test_loads_nothing(comparison):
+    text = write_report(comparison).read_text(encoding="utf-8")
+    tags = Tags(text).seen
+    assert not [attrs for _, attrs in tags if {"src", "href", "srcset", "action"} & attrs.keys()]
+    assert not {tag for tag, _ in tags} & {"link", "iframe", "object", "embed", "img", "base", "form"}
+    own = re.sub(r"<script>/\*\*\s*\* plotly.*?</script>", "", text, flags=re.S)
+    assert len(own) < len(text) - 1_000_000 and not re.search(r"https?://|@import|url\(", own)
+    policy = [attrs["content"] for tag, attrs in tags if tag == "meta" and "http-equiv" in attrs]
+    assert policy and policy[0].startswith("default-src 'none'")
+
+
+def test_every_plot_is_described_and_every_table_has_a_caption(comparison):
+    text = write_report(comparison).read_text(encoding="utf-8")
+    tags = Tags(text).seen
+    plots = [attrs for _, attrs in tags if attrs.get("class") == "plot"]
+    assert len(plots) == len(figures(text)) > 10
+    assert all(attrs["role"] == "img" and attrs["aria-label"] for attrs in plots)
+    assert text.count("<table") == text.count("<caption") and text.count("<h1") == 1
+
+
+def hostile_records() -> list[dict]:
+    records = [make_record(HOSTILE), make_record('<a href="https://evil.example">x</a>')]
+    for record in records:
+        record |= {"data": HOSTILE, "config": record["config"] | {HOSTILE: HOSTILE}, "versions": {HOSTILE: HOSTILE}}
+        record["scores"][HOSTILE] = 0.5
+        record["traffic"]["by_kind"] = {HOSTILE: {"bytes": 5}}
+        record["history"][0]["phase"] = HOSTILE
+        record["map"]["labels"] = [HOSTILE] * len(record["map"]["labels"])
+    return records
+
+
+def test_strings_from_data_are_escaped(tmp_path):
+    records = hostile_records()
+    calm = Tags(render([make_record("a"), make_record("b")])).seen
+    for text in (render(records), write_report(write_run(tmp_path, records[0])).read_text(encoding="utf-8")):
+        tags = Tags(text).seen
+        assert sum(tag == "script" for tag, _ in tags) == sum(tag == "script" for tag, _ in calm)
+        assert not {tag for tag, _ in tags} - {tag for tag, _ in calm} - {"dl", "dt", "dd"}
+        assert not any(name.startswith("on") for _, attrs in tags for name in attrs)
+        assert "&lt;/script&gt;&lt;script&gt;" in text
+        assert all("<" not in str(trace.get("name", "")) for figure in figures(text) for trace in figure["data"])
+
+
+def test_json_in_a_script_cannot_end_it():
+    given = {"a": "</script><!--", "b": "x&y\u2028"}
+    assert not set("<>&\u2028") & set(safe_json(given)) and json.loads(safe_json(given)) == given
+
+
+def test_says_how_to_get_plotly(comparison, monkeypatch):
+    real = importlib.import_module
+
+    def missing(name: str, package: str | None = None):
+        if name.startswith("plotly"):
+            raise ImportError(name)
+        return real(name, package)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'colonnade\[report\]'"):
+        write_report(comparison)
+
+
+def test_panels_share_colours_and_range_and_use_a_log_axis():
+    rows = summarise(comparison_records((0.2, 0.4)))
+    look = styles([row.method for row in rows])
+    panels = score_panels(rows, "accuracy", look)
+    assert [panel.title for panel in panels] == ["20% of the rows aligned", "40% of the rows aligned"]
+    assert panels[0].layout["yaxis"]["range"] == panels[1].layout["yaxis"]["range"]
+    assert panels[0].layout["xaxis"]["type"] == "log" and panels[0].layout["xaxis"]["ticktext"] == ["1%", "5%", "20%"]
+    assert all(trace["line"]["color"] == look[trace["name"]].colour for panel in panels for trace in panel.data)
+
+
+def test_a_method_that_sends_nothing_is_a_line():
+    rows = [row for row in summarise(comparison_records()) if row.labels == 0.05]
+    plot = score_by_bytes(rows, "accuracy", styles([row.method for row in rows]))
+    lines = {trace["name"]: trace for trace in plot.data if trace["mode"] == "lines"}
+    assert list(lines) == ["local (0 B)"] and len(set(lines["local (0 B)"]["y"])) == 1
+    assert all(x > 0 for trace in plot.data for x in trace["x"])
+
+
+@pytest.mark.parametrize("labels", [[None], [10, 20, None], [0.1, 100, None], [0.01, None], [5, 10, 500]])
+def test_any_kinds_of_labels_can_stand_on_one_axis(labels):
+    rows = summarise([make_record(m) | {"config": {"labels": v, "aligned": None}} for m in "ab" for v in labels])
+    panel = score_panels(rows, "accuracy", styles(["a", "b"]))[0]
+    if len(labels) > 1:
+        spots = panel.layout["xaxis"]["tickvals"]
+        assert spots == sorted(set(spots)) and len(spots) == len(labels)
+
+
+def test_curves_average_seeds_and_number_epochs_through_phases():
+    """Two seeds, validation 0.4 and 0.6 at the first training epoch, which follows two epochs of pretraining."""
+    before = [{"phase": "pretrain", "epoch": epoch, "loss": 1.0, "bytes": 0} for epoch in (1, 2)]
+    runs = [{"history": [*before, {"phase": "train", "epoch": 1, "validation": v, "bytes": 50}]} for v in (0.4, 0.6)]
+    points = average(runs, "validation")
+    assert [(point.epoch, point.bytes) for point in points] == [(3, 50)]
+    assert points[0].mean == pytest.approx(0.5) and points[0].std == pytest.approx(0.02**0.5)
+    assert [point.epoch for point in average(runs, "loss", "pretrain")] == [1, 2]
+
+
+def test_traffic_bars_are_means_and_leave_out_silence():
+    plots = {plot.title: plot for plot in traffic_plots([make_record("splitnn"), make_record("local")])}
+    assert list(plots) == ["By kind of message", "By direction"]
+    assert [trace["x"] for trace in plots["By direction"].data] == [[29_280_000], [19_520_000]]
+
+
+def test_bare_records_make_a_page(tmp_path):
+    bare = {key: make_record()[key] for key in ("method", "data", "task", "metric", "score", "seconds")}
+    bare |= {"traffic": {"bytes": 0}, "config": {}}
+    assert "splitnn reached accuracy" in render([bare])
+    folder = write_comparison(tmp_path, [bare, bare | {"method": "other", "score": float("nan")}])
+    assert "not finite" in write_report(folder).read_text(encoding="utf-8")
