@@ -122,13 +122,13 @@ class ActiveParty(Party):
         self, rows: Tensor, received: Mapping[str, Tensor], penalty: Callable[[], Tensor] | None = None
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """One update of head and own encoder; returns the loss and the gradient by each received representation."""
-        own = None if self.encoder is None else self.encode(self.tables["train"].rows(rows), train=True)
+        own = None if self.encoder is None else self.encode(self.tables["train"].batch(rows), train=True)
         leaves = {name: h.detach().requires_grad_() for name, h in received.items()}
         loss = self.targets.loss(self.logits(own, leaves, len(rows)), self.y["train"].index_select(0, rows))
         total = loss if penalty is None else loss + penalty()
+        self.optimizer.zero_grad()
         total.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        self.optimizer.zero_grad()
         gradients = {}
         for name, leaf in leaves.items():
             assert leaf.grad is not None

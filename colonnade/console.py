@@ -17,6 +17,7 @@ from colonnade.bench.files import write_json
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import parse_settings
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
+from colonnade.report.text import aligned_text, bytes_text, labels_text, score_text
 
 console = Console(highlight=False)
 
@@ -87,7 +88,7 @@ def _print_run(record: dict[str, Any]) -> None:
         table.add_row(f"{mark}{name}", f"{mark}{value:.4f}")
     traffic = record["traffic"]
     table.add_row(
-        "sent", f"{human_bytes(traffic['bytes'])} in {traffic['messages']:,} messages, {traffic['rounds']:,} rounds"
+        "sent", f"{bytes_text(traffic['bytes'])} in {traffic['messages']:,} messages, {traffic['rounds']:,} rounds"
     )
     table.add_row("time", f"{record['seconds']:.1f} s")
     console.print(table)
@@ -116,7 +117,7 @@ def compare_methods(
             settings=parse_settings(settings),
         )
     folder = out or Path("colonnade-out") / f"compare-{Path(data).stem}"
-    check_out(folder, "cells")
+    check_out(folder, "comparison.json")
     jobs = jobs or min(os.cpu_count() or 1, len(cells))
     with _progress() as bars:
         task = bars.add_task("runs", total=len(cells))
@@ -158,14 +159,11 @@ def print_summary(records: list[dict[str, Any]]) -> None:
 
 def _cells(row: Row, mark: str, last: Row | None) -> list[str]:
     same = last is not None and row.setting == last.setting
-    labels = "all" if row.labels is None else f"{row.labels:g}"
-    std = "" if row.std is None else f" ± {row.std:.3f}"
-    text = f"{row.mean:.3f}{std}"
+    text = score_text(row.mean, row.std)
     score = f"[bold]{text}[/bold]" if mark == "best" else f"• {text}" if mark == "close" else text
-    aligned = "as is" if row.aligned is None else f"{row.aligned:g}"
     return [
-        "" if same else labels, "" if same else aligned, row.method, score, str(row.n),
-        human_bytes(row.bytes) if row.bytes else "nothing", f"{row.seconds:.1f}",
+        "" if same else labels_text(row.labels), "" if same else aligned_text(row.aligned), row.method, score,
+        str(row.n), bytes_text(row.bytes) if row.bytes else "nothing", f"{row.seconds:.1f}",
     ]  # fmt: skip
 
 
@@ -182,15 +180,6 @@ def check_out(folder: Path, ours: str) -> None:
         raise ConfigError(f"--out {folder} is a file. Name a folder.")
     if folder.exists() and any(folder.iterdir()) and not (folder / ours).exists():
         raise ConfigError(f"--out {folder} holds other files. Name a new or empty folder.")
-
-
-def human_bytes(count: float) -> str:
-    """12_345_678 → "12.3 MB"."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(count) < 1000:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
 
 
 def _number(text: str | None, option: str, problems: list[str]) -> float | None:

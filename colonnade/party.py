@@ -10,6 +10,7 @@ B rows of a batch, D width of a representation, K parties.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,14 +138,17 @@ class Party:
     def encode(self, inputs: tuple[Tensor, ...], *, train: bool) -> Tensor:
         """The encoder's output, (B, D) float32, with a graph when `train`."""
         assert self.encoder is not None
-        self.encoder.train(train)
+        if self.encoder.training != train:
+            self.encoder.train(train)
         with torch.set_grad_enabled(train), self.autocast():
             out: Tensor = self.encoder(*inputs)
         return out.float()
 
-    def autocast(self) -> torch.autocast:
+    def autocast(self) -> AbstractContextManager[None]:
         """bf16 where the precision asks for it."""
-        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.precision == "bf16")
+        if self.precision != "bf16":
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
     def encode_table(self, name: str, rows: Tensor | None = None) -> Tensor:
         """Representations of a table's rows without a graph, (N, D); zero for rows the party does not hold."""
@@ -210,7 +214,7 @@ class PassiveParty(Party):
 
     def forward(self, message: Message) -> Reply:
         """Representations of the asked rows; the graph stays here, for `backward`."""
-        self.output = self.encode(self.tables["train"].rows(message.tensors["rows"]), train=True)  # (B, D)
+        self.output = self.encode(self.tables["train"].batch(message.tensors["rows"]), train=True)  # (B, D)
         return Reply({"representation": self.output.detach()}, {})
 
     def backward(self, message: Message) -> None:
@@ -223,9 +227,9 @@ class PassiveParty(Party):
                 f"party {self.name!r} sent a representation of shape {tuple(self.output.shape)} "
                 f"and received a gradient of shape {tuple(gradient.shape)}."
             )
+        self.optimizer.zero_grad()
         self.output.backward(gradient)  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        self.optimizer.zero_grad()
         self.output = None
 
     def represent(self, message: Message) -> Reply:

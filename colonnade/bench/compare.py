@@ -71,6 +71,7 @@ def _settings_by_method(methods: Sequence[str], settings: dict[str, Any]) -> dic
 
 def run_grid(cells: Sequence[Cell], folder: Path, *, jobs: int, done: Callable[[Outcome], None]) -> list[Outcome]:
     """Run the cells that are not on disk yet; each finished one is on disk before `done` hears of it."""
+    write_json(folder / "comparison.json", {"cells": [cell.key for cell in cells]})
     outcomes = []
     todo = []
     for cell in cells:
@@ -83,8 +84,8 @@ def run_grid(cells: Sequence[Cell], folder: Path, *, jobs: int, done: Callable[[
     for outcome in _run(todo, folder, jobs):
         outcomes.append(outcome)
         done(outcome)
-    order = {id(cell): i for i, cell in enumerate(cells)}
-    return sorted(outcomes, key=lambda o: order.get(id(o.cell), next(i for i, c in enumerate(cells) if c == o.cell)))
+    order = {cell.key: i for i, cell in enumerate(cells)}
+    return sorted(outcomes, key=lambda outcome: order[outcome.cell.key])
 
 
 def _read(folder: Path, cell: Cell) -> dict[str, Any] | None:

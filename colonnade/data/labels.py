@@ -65,10 +65,15 @@ def as_labels(value: Any, positional_ids: Ids | None, where: str, problems: list
     return _without_missing(Labels(ids, values))
 
 
+def is_missing(value: object) -> bool:
+    """None, NaN, or pandas' NA, which refuses to be compared."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
 def _without_missing(labels: Labels) -> Labels:
     values = labels.values
     if values.dtype.kind == "O":
-        present = np.array([v is not None and v == v for v in values.tolist()], dtype=bool)
+        present = np.array([not is_missing(v) for v in values.tolist()], dtype=bool)
         values = np.array(values[present].tolist()) if present.any() else values[present]
     else:
         present = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), dtype=bool)

@@ -143,7 +143,7 @@ def _few_labels(data: VerticalData, labels: float | None, rng: np.random.Generat
     classes = len(np.unique(strata))
     if wanted < classes:
         raise ConfigError(
-            f"labels={labels:g} gives {wanted} labelled rows for {classes} classes. Ask for {classes} or more, one per class."
+            f"labels={labels:g} gives {wanted} labelled rows for {classes} classes. Ask for {classes} or more."
         )
     is_aligned = locate(common([v.ids for v in data.views.values()]), data.labels.ids) >= 0
     order = rng.permutation(len(strata))
@@ -158,7 +158,7 @@ def _quota(strata: npt.NDArray[np.generic], wanted: int) -> npt.NDArray[np.int64
     share = wanted * counts / counts.sum()
     take = np.maximum(np.floor(share).astype(np.int64), 1)
     while take.sum() > wanted:
-        take[np.argmax(take - share)] -= 1
+        take[np.argmax(np.where(take > 1, take - share, -np.inf))] -= 1
     for i in np.argsort(take - share, kind="stable"):
         if take.sum() < wanted:
             take[i] += 1

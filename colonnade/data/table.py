@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -18,6 +18,7 @@ class Table:
     x: Tensor  # (N, F) float32, or images (N, C, H, W)
     codes: Tensor | None = None  # (N, Q) int64
     sizes: tuple[int, ...] = ()  # known values of each of the Q categorical columns
+    buffers: dict[tuple[str, int], Tensor] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -32,6 +33,24 @@ class Table:
         if self.codes is None:
             return (self.x.index_select(0, positions),)
         return self.x.index_select(0, positions), self.codes.index_select(0, positions)
+
+    def batch(self, positions: Tensor) -> tuple[Tensor, ...]:
+        """As `rows`, into memory that the next batch of this size uses again: for a step that ends before the next.
+
+        A batch of a wide table is megabytes; handing them back and forth to the system costs a tenth of a step.
+        """
+        return tuple(
+            self._gather(name, source, positions)
+            for name, source in (("x", self.x), ("codes", self.codes))
+            if source is not None
+        )
+
+    def _gather(self, name: str, source: Tensor, positions: Tensor) -> Tensor:
+        key = (name, len(positions))
+        buffer = self.buffers.get(key)
+        if buffer is None:
+            buffer = self.buffers[key] = source.new_empty(len(positions), *source.shape[1:])
+        return torch.index_select(source, 0, positions, out=buffer)
 
     def all(self) -> tuple[Tensor, ...]:
         """What the encoder is called with for all rows."""

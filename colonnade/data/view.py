@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from colonnade.data.ids import Ids, Positions, as_ids, shown
+from colonnade.data.labels import is_missing
 
 MISSING = -1  # code of a missing category
 
@@ -193,7 +194,7 @@ def factorize(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], tuple[st
         return codes, tuple(str(v) for v in vocabulary)
     seen: dict[str, int] = {}
     codes = np.fromiter(
-        (MISSING if v is None or v != v else seen.setdefault(_text(v), len(seen)) for v in values.tolist()),
+        (MISSING if is_missing(v) else seen.setdefault(_text(v), len(seen)) for v in values.tolist()),
         dtype=np.int32,
         count=len(values),
     )

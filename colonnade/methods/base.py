@@ -188,8 +188,9 @@ class Method(Options):
             raise ConfigError(f"{folder} exists and holds no saved model. Choose an empty or new folder.")
         own, tensors = self._state()
         shared = {
-            "format": FORMAT, "method": self.name, "options": self.options_json(), "task": self.task_, "metric": self.metric_,
-            "active": self.active_, "history": self.history_, "traffic": self.traffic_.to_json(),
+            "format": FORMAT, "method": self.name, "options": self.options_json(), "task": self.task_,
+            "metric": self.metric_, "active": self.active_, "history": self.history_,
+            "traffic": self.traffic_.to_json(),
         }  # fmt: skip
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))

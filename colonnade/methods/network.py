@@ -42,12 +42,12 @@ class NetworkMethod(Method):
     width: int = 64  # width of a representation
     embedding: int = 8  # width of a category's embedding
     head_hidden: tuple[int, ...] = ()  # hidden layers of the head; none makes it linear
-    epochs: int = 100  # at most; early stopping on the validation loss ends training before
-    batch_size: int = 256
+    epochs: int = 200  # at most; early stopping on the validation loss ends training before
+    batch_size: int = 128
     learning_rate: float = 1e-3
     weight_decay: float = 1e-5
     optimizer: str = "adam"  # adam, sgd (momentum 0.9) or adagrad
-    patience: int = 15  # epochs without a lower validation loss before training stops
+    patience: int = 20  # epochs without a lower validation loss before training stops
     precision: str = "float32"  # bf16: networks run under autocast
     device: str = "cpu"
     encoders: Mapping[str, nn.Module] | None = None  # own networks by party; the others get the default encoder
@@ -126,7 +126,7 @@ class NetworkMethod(Method):
         if len(rows) == 0:
             problems.append(
                 f"none of the {len(active.labelled)} labelled rows of party {active.name!r} is held by all parties, "
-                f"and {self.name} trains on such rows. Label some aligned rows, or use a method that needs none (local)."
+                f"and {self.name} trains on such rows. Label some aligned rows, or use local."
             )
         elif active.targets.task != "regression" and len(torch.unique(active.y["train"][rows.to(active.device)])) < 2:
             problems.append(

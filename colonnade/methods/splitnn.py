@@ -1,7 +1,7 @@
 """SplitNN: ordinary vertical federated learning (Vepakomma et al. 2019).
 
 Also "supervised VFL" (Castiglia et al. 2022, App. A) and "FedVanilla" / "FedSplitNN" (He et al. 2022, Eq. 1): each
-party has an encoder, the active party a head; they learn from the rows that are aligned and labelled, and from no others.
+party has an encoder, the active party a head; they learn from the rows that are aligned and labelled, and no others.
 
 Symbols of Castiglia et al. 2022: h_m(θ_m) encoder of party m, θ_0 head, 𝓑^t batch at step t, F loss.
 """

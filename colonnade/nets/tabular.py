@@ -19,7 +19,7 @@ def mlp(widths: Sequence[int]) -> nn.Sequential:
     layers: list[nn.Module] = []
     for i, (fan_in, fan_out) in enumerate(pairwise(widths)):
         if i:
-            layers.append(nn.ReLU())
+            layers.append(nn.ReLU(inplace=True))  # the linear output is not needed again
         layers.append(nn.Linear(fan_in, fan_out))
     return nn.Sequential(*layers)
 
@@ -68,7 +68,7 @@ class TabularEncoder(nn.Module):
         self.embeddings = Embeddings(sizes, embedding) if sizes else None
         fan_in = features + (self.embeddings.width if self.embeddings is not None else 0)
         widths = [fan_in, *hidden]
-        self.bottom = nn.Sequential(mlp(widths), nn.ReLU()) if hidden else nn.Identity()
+        self.bottom = nn.Sequential(mlp(widths), nn.ReLU(inplace=True)) if hidden else nn.Identity()
         self.top = nn.Linear(widths[-1], width)
         self.width = width
 

@@ -2,8 +2,8 @@
 
 B rows of a batch, N rows of the table, F numeric columns, Q categorical columns, M = F + Q.
 
-Both augmentations distort a uniformly random subset of exactly ⌊rate·M⌋ of the M columns, drawn anew for each row
-(Bahri et al. 2022, Alg. 1). A replacing value is the entry of a uniformly random row of the table in the same column
+Both augmentations distort a uniformly random subset of ⌊rate·M⌋ of the M columns (at least one), drawn anew for each
+row (Bahri et al. 2022, Alg. 1). A replacing value is the entry of a uniformly random row of the table in the same column
 (the row itself included): a draw from the column's empirical marginal. Work and memory are O(B·M) but for the choice
 of the subset, a partial sort of M random numbers per row.
 """
@@ -18,7 +18,7 @@ import torch
 from torch import Generator, Tensor
 
 from colonnade.data.table import Table
-from colonnade.errors import ConfigError, DataError
+from colonnade.errors import DataError
 from colonnade.nets.tabular import HIDDEN_BY_AUGMENTATION
 from colonnade.objectives.settings import check, fraction
 
@@ -75,7 +75,7 @@ def split_two(drawn: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tens
 
 
 def _choose(table: Table, rows: Tensor, generator: Generator, rate: float) -> Tensor:
-    """(B, M) bool, exactly ⌊rate·M⌋ True in each row: the columns whose random numbers are largest."""
+    """(B, M) bool, max(1, ⌊rate·M⌋) True in each row: the columns whose random numbers are largest."""
     check("augmentation", fraction("rate", rate, "It is the share of columns distorted in each row."))
     if table.is_image:
         raise DataError(
@@ -83,12 +83,7 @@ def _choose(table: Table, rows: Tensor, generator: Generator, rate: float) -> Te
             "Images have augmentations of their own: pass one of those as `augment`."
         )
     columns = table.x.shape[1] + (0 if table.codes is None else table.codes.shape[1])
-    count = math.floor(rate * columns + 1e-9)  # 0.7 · 10 is 7, whatever floating point says
-    if rate > 0 and count == 0:
-        raise ConfigError(
-            f"rate {rate!r} of {columns} columns distorts no column, so all views of a row would be equal. "
-            + (f"Use a rate of at least {1 / columns:.2g}." if columns else "Give the party at least one column.")
-        )
+    count = max(math.floor(rate * columns + 1e-9), int(rate > 0))  # 0.7 · 10 is 7, whatever floating point says
     keys = torch.rand(len(rows), columns, generator=generator, device=table.x.device)  # (B, M)
     largest = keys.topk(count, dim=1, sorted=False).indices  # (B, count)
     return torch.zeros_like(keys, dtype=torch.bool).scatter_(1, largest, True)

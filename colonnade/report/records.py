@@ -1,6 +1,6 @@
 """Read the records of a run or of a comparison from its folder, and say what is wrong with them.
 
-A run is `DIR/record.json`; a comparison is `DIR/cells/*.json`, one record each.
+A run is `DIR/record.json`; a comparison is `DIR/cells/*.json`, one record each, listed in `DIR/comparison.json`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _record_files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise DataError(f"No report can be made of {folder}: it is not a folder. Expected {expected}.")
     run = folder / "record.json"
-    cells = sorted((folder / "cells").glob("*.json"))
+    cells = _cells(folder)
     if run.is_file() and cells:
         raise DataError(
             f"No report can be made of {folder}: it holds both a run (record.json) and a comparison "
@@ -78,6 +78,18 @@ def _record_files(folder: Path) -> list[Path]:
             f"`colonnade run … --out DIR` and `colonnade compare … --out DIR` write them."
         )
     return cells
+
+
+def _cells(folder: Path) -> list[Path]:
+    """The files of a comparison: those its list names, or all of them where there is no list.
+
+    The list matters when the same folder was used with other options before: finished runs of both are kept.
+    """
+    listed = folder / "comparison.json"
+    if not listed.is_file():
+        return sorted((folder / "cells").glob("*.json"))
+    names = json.loads(listed.read_text(encoding="utf-8"))["cells"]
+    return [path for name in names if (path := folder / "cells" / f"{name}.json").is_file()]
 
 
 def _load(file: Path, name: str, problems: list[str]) -> Record | None:

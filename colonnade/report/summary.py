@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-_LOWER_IS_BETTER = frozenset({"rmse"})
+from colonnade.metrics import LOWER_IS_BETTER
+
 Setting = tuple[float | None, float | None]
 
 
@@ -33,7 +34,7 @@ class Row:
 
 def higher_is_better(metric: str) -> bool:
     """Whether a larger value of `metric` is the better one."""
-    return metric not in _LOWER_IS_BETTER
+    return metric not in LOWER_IS_BETTER
 
 
 def best_first(metric: str) -> Callable[[Row], tuple[bool, float, int]]:

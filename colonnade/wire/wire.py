@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -86,4 +87,4 @@ def _finite(tensor: torch.Tensor) -> bool:
     # One sum is much cheaper than a mask over all elements, and is finite unless an element is not, or overflows.
     if tensor.device.type != "cpu":
         return True  # looked at once per epoch instead: a look at each message would stop the device
-    return bool(torch.isfinite(tensor.sum())) or bool(torch.isfinite(tensor).all())
+    return math.isfinite(tensor.sum().item()) or bool(torch.isfinite(tensor).all())

@@ -1,0 +1,22 @@
+"""`make bench` runs every benchmark; `make bench BENCH=overhead` runs one. Each times two programs in one process."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import memory, overhead, startup
+
+BENCHMARKS = {"overhead": overhead.main, "startup": startup.main, "memory": memory.main}
+
+
+def main(names: list[str]) -> None:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        sys.exit(f"There is no benchmark {unknown[0]!r}. Known: {', '.join(BENCHMARKS)}.")
+    for name in names or list(BENCHMARKS):
+        print(f"\n== {name}")
+        BENCHMARKS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

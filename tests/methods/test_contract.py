@@ -1,0 +1,258 @@
+"""What every method promises. A new entry of METHODS gets all of this for free."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import colonnade as cn
+from colonnade.methods.network import FederatedMethod, NetworkMethod
+from colonnade.wire.codec import encode, pack
+from colonnade.wire.message import KINDS, Message
+from colonnade.wire.wire import Wire
+from tests.conftest import make_data
+from tests.methods.small import SMALL, small
+
+every_method = pytest.mark.parametrize("name", list(cn.METHODS))
+FEDERATED = [name for name, method in cn.METHODS.items() if issubclass(method, FederatedMethod)]
+federated_methods = pytest.mark.parametrize("name", FEDERATED)
+
+
+def outputs(model: cn.Method, views: dict) -> np.ndarray:
+    return model.predict(views) if model.task_ == "regression" else model.predict_proba(views)
+
+
+def aligned_views(data: cn.VerticalData) -> dict:
+    return data.only(data.aligned).views
+
+
+@every_method
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("parties", [2, 3, 7])
+def test_learns_for_any_task_and_number_of_parties(name: str, task: str, parties: int) -> None:
+    if task not in cn.METHODS[name].tasks:
+        pytest.skip(f"{name} does not do {task}")
+    data = make_data(parties, task, rows=240, labelled=0.9)
+    split = cn.split(data, seed=1)
+    model = small(name).fit(split.train, split.valid)
+    found = model.score(split.test.views, split.test.labels)
+    guess = (
+        0.0
+        if task == "regression"
+        else np.unique(split.test.labels.values, return_counts=True)[1].max() / len(split.test.labels)
+    )
+    assert found > guess, f"{found} is no better than guessing, {guess}"
+    out = outputs(model, split.test.views)
+    assert out.shape == (
+        (len(split.test.labels),) if task == "regression" else (len(split.test.labels), len(model.classes_))
+    )
+    assert np.isfinite(out).all()
+
+
+@every_method
+def test_same_seed_same_result_and_another_seed_another(name: str, data: cn.VerticalData) -> None:
+    views = aligned_views(data)
+    first = outputs(small(name, seed=3).fit(data), views)
+    torch.manual_seed(99)  # the global generator must not matter
+    np.random.seed(99)
+    assert np.array_equal(first, outputs(small(name, seed=3).fit(data), views))
+    if issubclass(cn.METHODS[name], NetworkMethod):
+        assert not np.array_equal(first, outputs(small(name, seed=4).fit(data), views))
+
+
+@every_method
+def test_row_order_does_not_matter(name: str) -> None:
+    source = make_data()
+    frames, labels = raw(source)
+    shuffled = {p: f.sample(frac=1, random_state=i) for i, (p, f) in enumerate(frames.items())}
+    model = small(name).fit(cn.VerticalData(frames, labels))
+    other = small(name).fit(cn.VerticalData(shuffled, labels.sample(frac=1, random_state=9)))
+    views = aligned_views(source)
+    np.testing.assert_allclose(outputs(model, views), outputs(other, views), rtol=1e-5, atol=1e-6)
+
+
+@every_method
+def test_a_prediction_does_not_depend_on_the_other_rows(name: str, data: cn.VerticalData) -> None:
+    model = small(name).fit(data)
+    ids = data.aligned
+    whole = outputs(model, data.only(ids).views)
+    part = outputs(model, data.only(ids[5:8]).views)
+    np.testing.assert_allclose(part, whole[5:8], rtol=1e-4, atol=1e-5)
+
+
+@every_method
+def test_predictions_come_in_the_order_of_the_active_partys_rows(name: str, data: cn.VerticalData) -> None:
+    model = small(name).fit(data)
+    frames, _ = raw(data.only(data.aligned))
+    backwards = {"p0": frames["p0"].iloc[::-1], "p1": frames["p1"]}
+    np.testing.assert_allclose(outputs(model, backwards), outputs(model, frames)[::-1], rtol=1e-4, atol=1e-5)
+
+
+@every_method
+def test_a_saved_model_predicts_the_same(name: str, data: cn.VerticalData, tmp_path) -> None:
+    model = small(name).fit(data)
+    model.save(tmp_path / "model")
+    again = cn.load(tmp_path / "model")
+    views = aligned_views(data)
+    assert np.array_equal(outputs(model, views), outputs(again, views))
+    assert again.traffic_.to_json() == model.traffic_.to_json()
+    assert again.history_ == model.history_
+    assert again.get_params() == model.get_params()
+    assert not [p for p in (tmp_path / "model").iterdir() if p.suffix not in (".json", ".safetensors")]
+
+
+@every_method
+def test_text_classes_come_back_as_text(name: str) -> None:
+    frames, labels = raw(make_data(task="binary"))
+    named = labels.map({0: "no", 1: "yes"})
+    model = small(name).fit(cn.VerticalData(frames, named))
+    assert list(model.classes_) == ["no", "yes"]
+    assert set(model.predict(aligned_views(cn.VerticalData(frames, named)))) <= {"no", "yes"}
+
+
+@every_method
+def test_every_option_is_read(name: str, data: cn.VerticalData, monkeypatch) -> None:
+    read: set[str] = set()
+    method = cn.METHODS[name]
+    split = cn.split(data)
+
+    def spy(self, attribute):
+        read.add(attribute)
+        return object.__getattribute__(self, attribute)
+
+    model = small(name)
+    watched = type("Watched", (method,), {"__getattribute__": spy})
+    model.__class__ = watched
+    model.fit(split.train, split.valid)
+    model.__class__ = method
+    bare = small(name)  # options that matter only without validation rows
+    bare.__class__ = watched
+    bare.fit(split.train)
+    assert {field.name for field in dataclasses.fields(method)} <= read
+
+
+@every_method
+def test_an_unknown_option_is_refused_with_a_suggestion(name: str) -> None:
+    with pytest.raises(cn.ConfigError, match=r"'sede' is no option of .*Did you mean 'seed'\?"):
+        cn.METHODS[name](sede=1)
+
+
+@every_method
+def test_use_before_fit_says_so(name: str, data: cn.VerticalData) -> None:
+    with pytest.raises(cn.ColonnadeError, match="Call fit first"):
+        small(name).predict(data.views)
+
+
+@every_method
+def test_validation_rows_among_training_rows_are_refused(name: str, data: cn.VerticalData) -> None:
+    with pytest.raises(cn.DataError, match="validation rows are training rows too"):
+        small(name).fit(data, data)
+
+
+@every_method
+def test_options_can_be_cloned_as_in_scikit_learn(name: str) -> None:
+    from sklearn.base import clone
+
+    model = small(name, seed=5)
+    assert clone(model).get_params() == model.get_params()
+    assert model.set_params(seed=6).seed == 6
+
+
+@federated_methods
+def test_only_declared_messages_cross_and_traffic_is_their_encoded_size(
+    name: str, data: cn.VerticalData, monkeypatch
+) -> None:
+    split = cn.split(data)
+    seen: list[Message] = []
+    monkeypatch.setattr(cn.METHODS[name], "wire", lambda self: Wire(observers=[seen.append]))
+    model = small(name).fit(split.train, split.valid)
+    assert seen
+    for message in seen:
+        kind = KINDS[message.kind]
+        assert (message.receiver == "p0") == (kind.direction == "up")
+        assert set(message.tensors) <= set(kind.tensors) and set(message.values) <= kind.values
+        assert not any(tensor.requires_grad for tensor in message.tensors.values())
+    assert model.traffic_.bytes == sum(len(encode(pack(m, "float32"))) for m in seen)
+    assert model.traffic_.messages == len(seen)
+    features = {p: v.x for p, v in split.train.views.items()}
+    for message in seen:  # no raw column of the sender crosses
+        for tensor in message.tensors.values():
+            raw_columns = features[message.sender].T if tensor.is_floating_point() else []
+            for column in raw_columns:
+                assert not any(
+                    len(c) == len(column) and np.allclose(c, column, equal_nan=True) for c in tensor.numpy().T
+                )
+
+
+@federated_methods
+@pytest.mark.parametrize("codec, ratio", [("float16", 0.75), ("int8", 0.65)])
+def test_a_smaller_codec_sends_less_and_still_learns(name: str, codec: str, ratio: float) -> None:
+    split = cn.split(make_data(rows=200))
+    plain = small(name).fit(split.train, split.valid)
+    model = small(name, codec=codec).fit(split.train, split.valid)
+    assert mean_size(model) < ratio * mean_size(plain)
+    assert model.score(split.test.views, split.test.labels) > 0.34
+
+
+def mean_size(model: cn.Method) -> float:
+    sent = model.traffic_.by_kind["representation"]
+    return sent["bytes"] / sent["messages"]
+
+
+@federated_methods
+def test_a_party_with_labels_only_can_be_active(name: str) -> None:
+    frames, labels = raw(make_data())
+    split = cn.split(cn.VerticalData(frames, labels, active="server"))
+    model = small(name).fit(split.train, split.valid)
+    assert model.score(split.test.views, split.test.labels) > 0.4
+    assert model.active_ == "server"
+
+
+@federated_methods
+def test_rows_that_a_party_lacks(name: str, data: cn.VerticalData) -> None:
+    model = small(name).fit(data)
+    frames, _ = raw(data.only(data.aligned))
+    fewer = {"p0": frames["p0"], "p1": frames["p1"].iloc[:-4]}
+    with pytest.raises(cn.DataError, match=r"'p1' lacks 4 of .* absent='zero'"):
+        model.predict(fewer)
+    with pytest.raises(cn.DataError, match="party 'p1' has no rows"):
+        model.predict({"p0": frames["p0"]})
+    out = model.predict_proba(fewer, absent="zero")
+    assert model.absent_ == {"p1": 4}
+    np.testing.assert_allclose(out[:-4], model.predict_proba(frames)[:-4], rtol=1e-4, atol=1e-5)
+    assert model.predict_proba({"p0": frames["p0"]}, absent="zero").shape == out.shape
+    assert model.absent_ == {"p1": len(frames["p0"])}
+
+
+@every_method
+def test_rows_that_do_not_fit_the_model_are_explained(name: str, data: cn.VerticalData) -> None:
+    model = small(name).fit(data)
+    frames, _ = raw(data.only(data.aligned))
+    with pytest.raises(cn.DataError, match=r"x2'? is missing|column 'p0.x2' is missing"):
+        model.predict({**frames, "p0": frames["p0"].drop(columns="x2")})
+    with pytest.raises(cn.DataError, match="was not there in training"):
+        model.predict({**frames, "p0": frames["p0"].assign(new=1.0)})
+    unknown = frames["p1"].assign(kind="never seen")
+    if name == "local":
+        return
+    assert np.isfinite(outputs(model, {**frames, "p1": unknown})).all()
+
+
+def raw(data: cn.VerticalData) -> tuple[dict[str, pd.DataFrame], pd.Series]:
+    """Data back as the tables a user has."""
+    frames = {}
+    for name, view in data.views.items():
+        frame = pd.DataFrame(view.x, columns=list(view.columns), index=view.ids)
+        for q, field in enumerate(view.fields):
+            values = np.array([*view.vocabularies[q], None], dtype=object)
+            frame[field] = values[view.codes[:, q]]
+        frames[name] = frame
+    return frames, pd.Series(data.labels.values, index=data.labels.ids)
+
+
+def test_every_method_has_a_small_version() -> None:
+    assert set(SMALL) <= set(cn.METHODS)
