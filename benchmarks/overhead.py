@@ -33,7 +33,7 @@ class Epoch:
     def __init__(self, data: cn.VerticalData, batch_size: int, **options: object) -> None:
         self.method = cn.SplitNN(batch_size=batch_size, **options)
         self.method.task_, self.method.metric_ = data.task, "accuracy"
-        self.fed: Federation = self.method._assemble(data, None)
+        self.fed: Federation = self.method._assemble(data)
         self.method.prepare(self.fed)
         settings = {"optimizer": "adam", "learning_rate": 1e-3, "weight_decay": 1e-5}
         self.fed.active.begin(**settings)

@@ -10,17 +10,36 @@ if TYPE_CHECKING:
     from colonnade.data import Labels, Split, VerticalData, split
     from colonnade.data.datasets import DATASETS
     from colonnade.errors import ColonnadeError, ConfigError, DataError, WireError
-    from colonnade.methods import METHODS, Combined, LightGBM, Linear, Local, Method, SplitNN
+    from colonnade.methods import (
+        METHODS,
+        SSVFLC,
+        SSVFLI,
+        VFLHLP,
+        VFLHLPA,
+        VFLHLPP,
+        Combined,
+        FedLocalSSL,
+        FedOnce,
+        FedOnceMulti,
+        FedOncePCA,
+        LightGBM,
+        Linear,
+        Local,
+        Method,
+        SplitNN,
+    )
     from colonnade.methods.store import load
-    from colonnade.objectives import OBJECTIVES
+    from colonnade.objectives import OBJECTIVES, Objective
 
 # Names are imported when they are first used, so that `colonnade --help` does not wait for torch.
 _HOME = {
     **dict.fromkeys(("Labels", "Split", "VerticalData", "split"), "colonnade.data"),
     "DATASETS": "colonnade.data.datasets",
-    "OBJECTIVES": "colonnade.objectives",
+    **dict.fromkeys(("OBJECTIVES", "Objective"), "colonnade.objectives"),
     **dict.fromkeys(("ColonnadeError", "ConfigError", "DataError", "WireError"), "colonnade.errors"),
     **dict.fromkeys(("METHODS", "Combined", "LightGBM", "Linear", "Local", "Method", "SplitNN"), "colonnade.methods"),
+    **dict.fromkeys(("SSVFLC", "SSVFLI", "FedLocalSSL", "FedOnce", "FedOnceMulti", "FedOncePCA"), "colonnade.methods"),
+    **dict.fromkeys(("VFLHLP", "VFLHLPA", "VFLHLPP"), "colonnade.methods"),
     "load": "colonnade.methods.store",
 }
 
@@ -28,15 +47,25 @@ __all__ = [
     "DATASETS",
     "METHODS",
     "OBJECTIVES",
+    "SSVFLC",
+    "SSVFLI",
+    "VFLHLP",
+    "VFLHLPA",
+    "VFLHLPP",
     "ColonnadeError",
     "Combined",
     "ConfigError",
     "DataError",
+    "FedLocalSSL",
+    "FedOnce",
+    "FedOnceMulti",
+    "FedOncePCA",
     "Labels",
     "LightGBM",
     "Linear",
     "Local",
     "Method",
+    "Objective",
     "Split",
     "SplitNN",
     "VerticalData",

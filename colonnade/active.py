@@ -86,6 +86,7 @@ class ActiveParty(Party):
         self.labelled_aligned = self.labelled[self.labelled < len(aligned)]
         self.join = "concat"
         self.widths: dict[str, int] = {}
+        self.frozen = False  # whether the own encoder stays as it is
 
     def build_head(self, widths: Mapping[str, int], *, how: str, hidden: list[int], seed: int) -> None:
         """A head that reads the own representation, if any, and those of the passive parties in a fixed order."""
@@ -105,7 +106,8 @@ class ActiveParty(Party):
 
     def begin(self, *, optimizer: str, learning_rate: float, weight_decay: float) -> None:
         """Start training own encoder and head with a fresh optimizer."""
-        parameters = [p for module in self.modules().values() for p in module.parameters()]
+        trained = {k: m for k, m in self.modules().items() if not (self.frozen and k == "encoder")}
+        parameters = [p for module in trained.values() for p in module.parameters()]
         self.optimizer = make_optimizer(parameters, optimizer, learning_rate, weight_decay)
 
     def logits(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
@@ -119,21 +121,24 @@ class ActiveParty(Party):
         return out.float()
 
     def step(
-        self, rows: Tensor, received: Mapping[str, Tensor], penalty: Callable[[], Tensor] | None = None
+        self,
+        rows: Tensor,
+        received: Mapping[str, Tensor],
+        penalty: Callable[[], Tensor] | None = None,
+        *,
+        answer: bool = True,
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """One update of head and own encoder; returns the loss and the gradient by each received representation."""
-        own = None if self.encoder is None else self.encode(self.tables["train"].batch(rows), train=True)
-        leaves = {name: h.detach().requires_grad_() for name, h in received.items()}
+        """One update of head and own encoder; the loss, and the gradient by each representation unless not `answer`."""
+        own = None
+        if self.encoder is not None:
+            own = self.encode(self.tables["train"].batch(rows), train=not self.frozen)
+        leaves = {name: h.detach().requires_grad_(answer) for name, h in received.items()}
         loss = self.targets.loss(self.logits(own, leaves, len(rows)), self.y["train"].index_select(0, rows))
         total = loss if penalty is None else loss + penalty()
         self.optimizer.zero_grad()
         total.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        gradients = {}
-        for name, leaf in leaves.items():
-            assert leaf.grad is not None
-            gradients[name] = leaf.grad
-        return loss.detach(), gradients
+        return loss.detach(), {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
 
     @torch.no_grad()
     def predict(self, table: str, received: Mapping[str, Tensor], rows: int) -> Tensor:

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+_INTERRUPTED = 130  # how typer ends after Ctrl-C
+
 app = typer.Typer(
     name="colonnade",
     no_args_is_help=True,
@@ -35,7 +37,10 @@ Json = Annotated[Path | None, typer.Option("--json", help="Write the record to t
 
 @app.command("list")
 def list_(json_: Json = None) -> None:
-    """What there is: methods, datasets, objectives and papers."""
+    """What there is: methods, datasets, objectives and papers.
+
+    Example: colonnade list --json all.json
+    """
     from colonnade.console import show_list
 
     show_list(json_)
@@ -75,7 +80,7 @@ def compare(
     ] = None,
     aligned: Annotated[str, typer.Option(help="Aligned fractions, comma-separated.")] = "1.0",
     seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, … for each setting.")] = 3,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Runs at a time; 0: one per core.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Runs at a time; 0: one per core.")] = 0,
     parties: Parties = None,
     settings: Settings = None,
     out: Annotated[
@@ -99,7 +104,10 @@ def report(
     folder: Annotated[Path, typer.Argument(help="A folder that `run --out` or `compare` wrote.")],
     out: Annotated[Path | None, typer.Option(help="Where to write the page; FOLDER/report.html by default.")] = None,
 ) -> None:
-    """Write the HTML page of a run or a comparison: one file, no network needed."""
+    """Write the HTML page of a run or a comparison: one file, no network needed.
+
+    Example: colonnade report my-run --out page.html
+    """
     from colonnade.console import write_page
 
     write_page(folder, out)
@@ -111,15 +119,16 @@ def main(arguments: list[str] | None = None) -> Any:
 
     try:
         return app(args=arguments)
-    except ColonnadeError as error:
+    except (ColonnadeError, OSError) as error:  # OSError: a folder that may not be written, a full disk
         from rich.console import Console
 
         Console(stderr=True, highlight=False).print("[bold red]Error:[/bold red]", end=" ")
         print(error, file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("Stopped. Finished runs are kept; the same command goes on from there.", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            print("Stopped. A comparison goes on from here with the same command.", file=sys.stderr)
+        raise
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,10 @@ def run_once(
     """Train one method once; print its scores and its traffic; write what was asked for."""
     problems: list[str] = []
     cell = Cell(
-        method, data, _number(labels, "--labels", problems), _number(aligned, "--aligned", problems) or 1.0, seed,
+        method, data, _number(labels, "--labels", problems), _fraction(aligned, problems), seed,
         parties, parse_settings(settings), with_map=out is not None,
     )  # fmt: skip
+    _check_json(json_, problems)
     raise_all(problems, ConfigError, "run")
     cell.build()
     if out is not None:
@@ -100,9 +102,10 @@ def compare_methods(
 ) -> None:  # fmt: skip
     """Run a comparison, print its table, and write its page."""
     problems: list[str] = []
-    names = [m.strip() for m in methods.split(",") if m.strip()]
+    names = [m.strip() for m in re.split(r",(?![^\[]*\])", methods) if m.strip()]  # no cut inside hidden=[64,32]
     counts = [_number(v, "--labels", problems) for v in labels.split(",")] if labels else [None]
-    fractions = [_number(v, "--aligned", problems) or 1.0 for v in aligned.split(",")]
+    fractions = [_fraction(v, problems) for v in aligned.split(",")]
+    _check_json(json_, problems)
     if not names:
         problems.append("--methods is empty. Name some, e.g. local,splitnn.")
     raise_all(problems, ConfigError, "compare")
@@ -190,7 +193,17 @@ def _number(text: str | None, option: str, problems: list[str]) -> float | None:
     except ValueError:
         problems.append(f"{option} must be a number or a fraction. Got {text!r}. Use e.g. 100 or 0.05.")
         return None
-    return value if value < 1 or value != int(value) else (1.0 if value == 1 else int(value))
+    return int(value) if value > 1 and value.is_integer() else value
+
+
+def _fraction(text: str, problems: list[str]) -> float:
+    value = _number(text, "--aligned", problems)
+    return 1.0 if value is None else value
+
+
+def _check_json(path: Path | None, problems: list[str]) -> None:
+    if path is not None and path.is_dir():
+        problems.append(f"--json {path} is a folder. Name a file.")
 
 
 def _progress() -> Progress:

@@ -25,6 +25,8 @@ from colonnade.data.view import View
 from colonnade.errors import ConfigError, WireError
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.nets.tabular import TabularEncoder
+from colonnade.objectives.pca import PCA
+from colonnade.pretrain import Lesson, OwnObjective, build_objective, learn
 from colonnade.seeds import seeded
 from colonnade.wire.message import Message, Value
 
@@ -53,6 +55,7 @@ OPERATIONS: dict[str, Operation] = {
     "forward": Operation("rows", "representation"),
     "backward": Operation("gradient"),
     "represent": Operation("rows", "representation"),
+    "pretrain": Operation("lesson"),
     "keep": Operation("order"),
     "recall": Operation("order"),
 }
@@ -85,6 +88,8 @@ class Party:
         self.width = 0
         self.precision = "float32"
         self.kept: dict[str, Tensor] | None = None
+        self.own_objectives: dict[str, OwnObjective] = {}
+        self.progress: Callable[[str, int, int], None] = lambda phase, done, total: None  # heard at this party alone
 
     def fit_preprocessor(self) -> None:
         """Learn this party's scales and vocabularies from its training rows, and make the training table."""
@@ -164,6 +169,24 @@ class Party:
         full[mask] = h
         return full
 
+    def learn(self, lesson: Lesson) -> list[float]:
+        """Learn alone from all rows of the own table; the loss of each epoch, which stays here."""
+        assert self.encoder is not None
+        table = self.tables["train"]
+        if lesson.objective == "pca":
+            self.encoder = PCA().fit(table, self.width)
+            return []
+        losses: list[float] = []
+
+        def after(epoch: int, loss: float) -> bool:
+            losses.append(loss)
+            self.progress(f"pretrain {self.name}", epoch, lesson.epochs)
+            return False
+
+        objective = build_objective(lesson, self.encoder, self.width, table, self.name, self.own_objectives)
+        learn(objective, table, lesson, self.name, autocast=self.autocast, after=after)
+        return losses
+
     def modules(self) -> dict[str, nn.Module]:
         """The networks that are kept, recalled and saved."""
         return {} if self.encoder is None else {"encoder": self.encoder}
@@ -233,9 +256,16 @@ class PassiveParty(Party):
         self.output = None
 
     def represent(self, message: Message) -> Reply:
-        """Representations without a graph: of the asked rows, or of all rows of a table."""
+        """Representations without a graph: of the asked rows, or of all rows of a table, and of a further table."""
         h = self.encode_table(str(message.values.get("table", "train")), message.tensors.get("rows"))
+        also = message.values.get("also")
+        if also is not None:
+            h = torch.cat([h, self.encode_table(str(also))])
         return Reply({"representation": h}, {})
+
+    def pretrain(self, message: Message) -> None:
+        """Learn alone; nothing of it leaves the party."""
+        self.learn(Lesson.of(message.values))
 
     def keep(self, message: Message) -> None:
         """Remember the present weights: they are the best so far."""

@@ -18,9 +18,9 @@ def derive(seed: int, *purpose: str) -> int:
     return int.from_bytes(digest, "little") >> 1
 
 
-def generator(seed: int, *purpose: str) -> torch.Generator:
-    """A generator on the CPU for one purpose."""
-    return torch.Generator().manual_seed(derive(seed, *purpose))
+def generator(seed: int, *purpose: str, device: torch.device | str = "cpu") -> torch.Generator:
+    """A generator for one purpose."""
+    return torch.Generator(device).manual_seed(derive(seed, *purpose))
 
 
 @contextmanager

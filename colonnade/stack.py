@@ -9,14 +9,17 @@ K parties, B rows of a batch, F columns, D width of a representation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.nets.tabular import TabularEncoder
+from colonnade.objectives.nat import NAT
 from colonnade.party import EVAL_ROWS, PassiveParty, Reply
+from colonnade.pretrain import Lesson, build_objective, cut, set_rate
+from colonnade.seeds import generator
 from colonnade.wire.message import Message
 
 MIN_PARTIES = 2
@@ -50,9 +53,8 @@ class PartyStack:
     def __init__(self, parties: list[PassiveParty]) -> None:
         self.parties = parties
         self.names = [party.name for party in parties]
-        encoders = [_encoder(party) for party in parties]
-        self.encoder = encoders[0]  # its layers; the weights are the stacked ones
-        self.weights = share_weights(encoders)
+        self.encoders = [_encoder(party) for party in parties]
+        self.weights = share_weights(self.encoders)
         self.tables: dict[str, tuple[Tensor, Tensor]] = {}
         self.optimizer: torch.optim.Optimizer | None = None
         self.output: Tensor | None = None
@@ -61,14 +63,20 @@ class PartyStack:
         """Whether this call can be made for all parties at once."""
         if not all(name in received for name in self.names):
             return False
+        if any(party.encoder is not encoder for party, encoder in zip(self.parties, self.encoders, strict=True)):
+            return False  # a party got another encoder since
         if operation in ("begin", "backward"):
             return True
+        if operation == "pretrain":
+            return self._same_lesson(received)
         if operation not in ("forward", "represent"):
             return False
         first = received[self.names[0]]
         rows = first.tensors.get("rows")
         table = str(first.values.get("table", "train"))
         same = all(received[n].tensors.get("rows") is rows and received[n].values == first.values for n in self.names)
+        if "also" in first.values:
+            return False
         whole = all(party.present.get(table) is None for party in self.parties)
         return same and whole and (table == "train" or operation == "represent")
 
@@ -80,6 +88,9 @@ class PartyStack:
             return dict.fromkeys(self.names)
         if operation == "backward":
             self._backward(messages)
+            return dict.fromkeys(self.names)
+        if operation == "pretrain":
+            self._learn_nat(Lesson.of(messages[0].values))
             return dict.fromkeys(self.names)
         h = self._forward(messages[0]) if operation == "forward" else self._represent(messages[0])  # (K, B, D)
         return {name: Reply({"representation": h[k]}, {}) for k, name in enumerate(self.names)}
@@ -111,12 +122,54 @@ class PartyStack:
             rows = torch.arange(first.aligned if table == "train" else len(first.tables[table]), device=first.device)
         return torch.cat([self._encode(table, part) for part in torch.split(rows, EVAL_ROWS)], dim=1)
 
+    def _same_lesson(self, received: Mapping[str, Message]) -> bool:
+        """Whether all parties learn by NAT, for as many rows; other objectives are learnt one by one."""
+        first = received[self.names[0]].values
+        rows = {len(party.tables["train"]) for party in self.parties}
+        own = any("nat" in party.own_objectives for party in self.parties)
+        return (
+            first.get("objective") == "nat"
+            and len(rows) == 1
+            and not own
+            and all(received[name].values == first for name in self.names)
+        )
+
+    def _learn_nat(self, lesson: Lesson) -> None:
+        """`learn` with NAT for all parties at once: each has its own targets, order and optimizer state, as alone."""
+        tables = [party.tables["train"] for party in self.parties]
+        parts_of = zip(self.parties, self.encoders, tables, strict=True)
+        nats = [cast(NAT, build_objective(lesson, e, p.width, t, p.name, {})) for p, e, t in parts_of]
+        orders = [generator(lesson.seed, party.name, "order") for party in self.parties]
+        everyone = torch.arange(len(tables[0]), device=self.parties[0].device)
+        optimizer = make_optimizer(self.weights.values(), lesson.optimizer, lesson.learning_rate, lesson.weight_decay)
+        for epoch in range(lesson.epochs):
+            set_rate(optimizer, lesson, epoch)
+            cuts = [cut(everyone, lesson.batch_size, order, 1) for order in orders]
+            batches = [torch.stack(parts) for parts in zip(*cuts, strict=True)]  # (K, B) each
+            if lesson.assignment != "fixed" and epoch % (lesson.frequency or 1) == 0:
+                self._submit(nats, batches)
+            for rows in batches:
+                c = torch.stack([nat.taken_up(own) for nat, own in zip(nats, rows, strict=True)])  # (K, B, D)
+                loss = (self._encode("train", rows) - c).square().sum() / (2 * rows.shape[1])
+                optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+            self.parties[0].progress(f"pretrain {len(self.parties)} parties", epoch + 1, lesson.epochs)
+
+    @torch.no_grad()
+    def _submit(self, nats: list[NAT], batches: list[Tensor]) -> None:
+        """Hand all assignments of an epoch to the solvers, in the order in which the batches come."""
+        for rows in batches:
+            for nat, own, out in zip(nats, rows, self._encode("train", rows), strict=True):
+                nat.submit([out], [own])
+
     def _encode(self, table: str, rows: Tensor) -> Tensor:
+        """Rows (B,) of every party, or (K, B) with rows of its own for each → (K, B, D)."""
         x, starts = self._table(table)
         at = (starts + rows).flatten()  # (K·B,)
-        inputs = x.index_select(0, at).view(len(self.parties), len(rows), -1)  # (K, B, F)
+        inputs = x.index_select(0, at).view(len(self.parties), rows.shape[-1], -1)  # (K, B, F)
         with self.parties[0].autocast():
-            h = stacked_call(self.encoder, self.weights, inputs)
+            h = stacked_call(self.encoders[0], self.weights, inputs)
         return h.float()
 
     def _table(self, name: str) -> tuple[Tensor, Tensor]:

@@ -7,6 +7,7 @@ import json
 import math
 import platform
 import time
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 import colonnade
 from colonnade.data.datasets import dataset
 from colonnade.data.splits import Split
+from colonnade.errors import ConfigError, DataError
 from colonnade.methods.base import Method
 from colonnade.methods.network import NetworkMethod
 from colonnade.methods.store import method_named
@@ -40,13 +42,18 @@ class Cell:
     def build(self) -> Method:
         """The method, with its options checked."""
         name, own = parse_method(self.method)
-        return method_named(name)(seed=self.seed, **{**self.options, **own})
+        options = {**self.options, **own}
+        if "seed" in options:
+            raise ConfigError("seed is not set as an option of the method. Use --seed, or --seeds of a comparison.")
+        return method_named(name)(seed=self.seed, **options)
 
     def split(self) -> tuple[Split, str]:
         """The rows, and the metric they are scored by."""
         if self.data.endswith(".toml"):
             from colonnade.data.description import read_description
 
+            if self.parties is not None:
+                raise ConfigError(f"{self.data} says who the parties are. Leave --parties out.")
             description = read_description(Path(self.data))
             parts = description.split(self.labels, self.aligned, self.seed)
             return parts, description.metric or ("rmse" if description.data.task == "regression" else "accuracy")
@@ -64,6 +71,7 @@ class Cell:
             self.aligned,
             self.seed,
             self.parties,
+            _contents(self.data),
             options,
             colonnade.__version__,
         ]
@@ -71,6 +79,17 @@ class Cell:
         method = "".join(c if c.isalnum() or c in "-=." else "_" for c in self.method)
         labels = "all" if self.labels is None else f"{self.labels:g}"
         return f"{method}-labels{labels}-aligned{self.aligned:g}-seed{self.seed}-{digest}"
+
+
+def _contents(data: str) -> list[Any] | None:
+    """What changes when own data change: the description, and size and time of the files beside it that it names."""
+    if not data.endswith(".toml"):
+        return None
+    path = Path(data)
+    parties = tomllib.loads(path.read_text(encoding="utf-8"))["parties"]
+    files = [(path.parent / party["data"]).stat() for party in parties.values()]
+    digest = hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
+    return [digest, *((file.st_size, file.st_mtime_ns) for file in files)]
 
 
 def parse_method(text: str) -> tuple[str, dict[str, Any]]:
@@ -89,6 +108,8 @@ def run_cell(cell: Cell, progress: Callable[[str, int, int], None] | None = None
     model.fit(parts.train, parts.valid, metric=metric, progress=progress)
     seconds = time.perf_counter() - started
     found = {k: v for k, v in model.scores(parts.test.views, parts.test.labels).items() if math.isfinite(v)}
+    if metric not in found:
+        raise DataError(f"{metric} is not defined on the {len(parts.test.labels)} test rows. Name another metric.")
     record = {
         "method": cell.method,
         "data": cell.data,

@@ -11,7 +11,7 @@ from typing import Any
 
 from colonnade.bench.cell import Cell, parse_method, run_cell
 from colonnade.bench.files import write_json
-from colonnade.errors import ColonnadeError, ConfigError, raise_all
+from colonnade.errors import ColonnadeError, ConfigError, did_you_mean, raise_all
 from colonnade.methods.store import method_named
 
 
@@ -40,6 +40,12 @@ def grid(
     `settings` maps options to values: "epochs" reaches every method that has such an option, "splitnn.epochs" one.
     """
     per_method = _settings_by_method(methods, settings or {})
+    repeated = [
+        f"{option} names {value!r} twice."
+        for option, values in (("--methods", methods), ("--labels", labels), ("--aligned", aligned))
+        for value in dict.fromkeys(v for v in values if list(values).count(v) > 1)
+    ]
+    raise_all(repeated, ConfigError, "compare")
     cells = [
         Cell(method, data, n, fraction, seed, parties, per_method[method])
         for n, fraction, seed, method in itertools.product(labels, aligned, range(seeds), methods)
@@ -64,7 +70,12 @@ def _settings_by_method(methods: Sequence[str], settings: dict[str, Any]) -> dic
             if option in known and owner in ("", name):
                 out[method][option] = value
                 used.add(key)
-    wrong = [f"{key!r} is an option of none of {', '.join(methods)}." for key in settings if key not in used]
+    every = {field.name for method in methods for field in fields(method_named(parse_method(method)[0]))}
+    wrong = [
+        f"{key!r} is an option of none of {', '.join(methods)}. {did_you_mean(key.rpartition('.')[2], every)}"
+        for key in settings
+        if key not in used
+    ]
     raise_all(wrong, ConfigError, "--set")
     return out
 
@@ -119,5 +130,7 @@ def _one(cell: Cell, folder: Path, threads: int | None) -> Outcome:
         record, _ = run_cell(cell)
     except ColonnadeError as error:
         return Outcome(cell, error=str(error))
+    except Exception as error:  # whatever ends one run must not end the others
+        return Outcome(cell, error=f"{type(error).__name__}: {error}")
     write_json(_path(folder, cell), record)
     return Outcome(cell, record)

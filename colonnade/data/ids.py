@@ -16,6 +16,7 @@ Ids = npt.NDArray[Any]  # (N,) integers or text
 Positions = npt.NDArray[np.int64]
 
 _SHOWN = 3
+_EXACT = 2.0**53  # from here on floats skip whole numbers
 
 
 def as_ids(values: Any, where: str, problems: list[str]) -> Ids:
@@ -23,32 +24,43 @@ def as_ids(values: Any, where: str, problems: list[str]) -> Ids:
     ids = np.asarray(values)
     if ids.ndim != 1:
         problems.append(f"{where}: ids must be one column. Got shape {ids.shape}. Use a single id per row.")
-        return np.arange(len(ids))
+        return _placeholders(len(ids) if ids.ndim else 0)
     if ids.dtype.kind == "f":
         ids = _whole_numbers(ids, where, problems)
     elif ids.dtype.kind in "OTSM":
         ids = _text_or_numbers(ids, where, problems)
     elif ids.dtype.kind not in "iuU":
         problems.append(f"{where}: ids have the type {ids.dtype}. Use integers or text.")
-        return np.arange(len(ids))
+        return _placeholders(len(ids))
     _refuse_duplicates(ids, where, problems)
     return ids.astype(np.int64) if ids.dtype.kind in "iu" else ids
+
+
+def _placeholders(rows: int) -> Ids:
+    """Numbers in the place of ids that cannot be used; their type keeps them out of all further checks."""
+    return np.arange(rows).astype(object)
+
+
+def usable(ids: Ids) -> bool:
+    """Whether `as_ids` found nothing wrong with the values themselves."""
+    return ids.dtype.kind != "O"
 
 
 def _whole_numbers(ids: Ids, where: str, problems: list[str]) -> Ids:
     missing = int(np.isnan(ids).sum())
     if missing:
         problems.append(f"{where}: {missing} ids are missing (NaN). Give every row an id or leave the row out.")
-    elif not np.array_equal(ids, np.floor(ids)):
-        problems.append(f"{where}: ids are fractions, e.g. {ids[0]!r}. Use integers or text.")
+    elif (broken := ids[(ids != np.floor(ids)) | (np.abs(ids) >= _EXACT)]).size:
+        problems.append(f"{where}: ids are no whole numbers, e.g. {shown(broken)}. Use integers or text.")
     else:
         return ids.astype(np.int64)
-    return np.arange(len(ids))
+    return _placeholders(len(ids))
 
 
 def _text_or_numbers(ids: Ids, where: str, problems: list[str]) -> Ids:
     if ids.dtype.kind == "M":
-        return np.datetime_as_string(ids)
+        ids = np.datetime_as_string(ids, unit="ns").astype(object)
+        ids[ids == "NaT"] = None
     kinds = {_kind(value) for value in ids.tolist()}
     if "missing" in kinds:
         problems.append(f"{where}: some ids are missing. Give every row an id or leave the row out.")
@@ -57,14 +69,21 @@ def _text_or_numbers(ids: Ids, where: str, problems: list[str]) -> Ids:
             f"{where}: ids mix {' and '.join(sorted(kinds))}. Make them all text, e.g. df.index.astype(str)."
         )
     elif kinds == {"number"}:
-        return ids.astype(np.int64)
+        if all(-(1 << 63) <= value < 1 << 63 for value in ids.tolist()):
+            return ids.astype(np.int64)
+        problems.append(f"{where}: some ids have more than 64 bits. Make them text, e.g. df.index.astype(str).")
     else:
         return ids.astype(str)
-    return np.arange(len(ids))
+    return _placeholders(len(ids))
+
+
+def is_missing(value: object) -> bool:
+    """None, NaN, or pandas' NA, which refuses to be compared."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _kind(value: object) -> str:
-    if value is None or value != value:
+    if is_missing(value):
         return "missing"
     return "number" if isinstance(value, int | np.integer) and not isinstance(value, bool) else "text"
 

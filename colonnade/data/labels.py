@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from colonnade.data.ids import Ids, as_ids, locate
+from colonnade.data.ids import Ids, as_ids, is_missing, locate
 from colonnade.errors import DataError
 
 Task = Literal["binary", "multiclass", "regression"]
@@ -45,6 +45,9 @@ def as_labels(value: Any, positional_ids: Ids | None, where: str, problems: list
     """Turn a Series by id, `(array, ids)`, or an array in the row order of `positional_ids` into `Labels`."""
     if isinstance(value, Labels):
         return value
+    if value is None:
+        problems.append(f"{where}: there are none. Give a Series by id, or an array in the order of the rows.")
+        return Labels(np.arange(0), np.zeros(0))
     if hasattr(value, "iloc"):  # pandas
         if getattr(value, "ndim", 1) != 1:
             problems.append(f"{where}: labels must be one column. Got {value.shape[1]}. Select one, e.g. df['label'].")
@@ -55,19 +58,14 @@ def as_labels(value: Any, positional_ids: Ids | None, where: str, problems: list
         value, ids = value[0], as_ids(value[1], where, problems)
     else:
         value = value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)
-        ids = np.arange(len(value)) if positional_ids is None else positional_ids
+        ids = np.arange(value.size) if positional_ids is None else positional_ids
     values = np.asarray(value)
     if values.ndim != 1 or len(values) != len(ids):
         problems.append(
-            f"{where}: {values.shape} labels for {len(ids)} rows. Give one label per row, or a Series by id."
+            f"{where}: labels of shape {values.shape} for {len(ids)} rows. Give one per row, or a Series by id."
         )
         return Labels(ids[:0], np.zeros(0))
     return _without_missing(Labels(ids, values))
-
-
-def is_missing(value: object) -> bool:
-    """None, NaN, or pandas' NA, which refuses to be compared."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _without_missing(labels: Labels) -> Labels:
@@ -86,6 +84,8 @@ def _without_missing(labels: Labels) -> Labels:
 def _looks_continuous(values: npt.NDArray[Any]) -> bool:
     """Whether numbers are measurements rather than class numbers: fractions, or many distinct values."""
     distinct = len(np.unique(values))
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        return True
     return not np.array_equal(values, np.floor(values)) or (distinct > 50 and distinct > 0.1 * len(values))
 
 

@@ -39,6 +39,7 @@ class Preprocessor:
     fields: tuple[str, ...]
     vocabularies: tuple[tuple[str, ...], ...]  # code i+1 of a field is its i-th value
     shape: tuple[int, ...] = ()  # (C, H, W) of images
+    in_bytes: bool = False  # whether pixels were bytes
 
     @classmethod
     def fit(cls, view: View) -> Preprocessor:
@@ -49,7 +50,9 @@ class Preprocessor:
             counts = np.bincount(codes[codes >= 0], minlength=len(values))
             vocabularies.append(tuple(sorted(v for v, n in zip(values, counts, strict=True) if n >= MIN_COUNT)))
         shape = view.x.shape[1:] if view.is_image else ()
-        return cls(view.columns, mean, scale, gaps, view.fields, tuple(vocabularies), shape)
+        return cls(
+            view.columns, mean, scale, gaps, view.fields, tuple(vocabularies), shape, view.x.dtype == np.uint8
+        )  # fmt: skip
 
     def transform(self, view: View, where: str) -> Table:
         """Rows as an encoder reads them; `where` names the party in an error."""
@@ -97,6 +100,12 @@ class Preprocessor:
                 problems.append(
                     f"{where}: rows of shape {view.x.shape[1:]}, but training had {self.shape}. Resize them."
                 )
+            elif len(view) and (view.x.dtype == np.uint8) != self.in_bytes:
+                sorts = ("numbers", "bytes")
+                problems.append(
+                    f"{where}: pixels are {sorts[not self.in_bytes]}, but training had {sorts[self.in_bytes]}. "
+                    f"Give them in the same type and range."
+                )
             raise_all(problems, DataError, "The rows do not fit the trained model")
             return
         have = {**dict.fromkeys(view.columns, "numbers"), **dict.fromkeys(view.fields, "text")}
@@ -129,6 +138,7 @@ class Preprocessor:
             "fields": list(self.fields),
             "vocabularies": [list(v) for v in self.vocabularies],
             "shape": list(self.shape),
+            "in_bytes": self.in_bytes,
         }
 
     @classmethod
@@ -142,6 +152,7 @@ class Preprocessor:
             tuple(saved["fields"]),
             tuple(tuple(v) for v in saved["vocabularies"]),
             tuple(saved["shape"]),
+            saved["in_bytes"],
         )
 
 
@@ -160,7 +171,7 @@ def _moments(view: View) -> tuple[Floats, Floats, tuple[int, ...]]:
     for rows in _chunks(len(view)):
         squares += np.nansum((_unit(view.x[rows]) - centre) ** 2, axis=axes, dtype=np.float64)
     scale = np.sqrt(squares / np.maximum(count, 1))
-    scale[scale < 1e-8] = 1.0
+    scale[scale <= np.maximum(1e-7 * np.abs(mean), 1e-37)] = 1.0  # rounding of float32 is no spread
     gaps = () if view.is_image else tuple(np.flatnonzero(count < len(view)).tolist())
     return mean.astype(np.float32), scale.astype(np.float32), gaps
 

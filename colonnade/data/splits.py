@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from colonnade.data.ids import Ids, common, locate
+from colonnade.data.ids import Ids, common, locate, shown
 from colonnade.data.labels import Labels
 from colonnade.data.vertical import VerticalData
-from colonnade.errors import ConfigError, DataError
+from colonnade.errors import ConfigError, DataError, raise_all
 
 TEST, VALID = 0.2, 0.2  # fractions of the rows that are labelled and aligned
+_LARGEST = (1 << 63) - 1  # among integer ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ def split(
         seed: of the draw.
         test: rows that the dataset's authors set apart; drawn from `data` when left out.
     """
-    _check(labels, aligned)
+    _check(labels, aligned, seed)
     rng = np.random.default_rng([seed, 0x5711])
     usable = np.intersect1d(data.aligned, data.labels.ids, assume_unique=True)
     if len(usable) < 10:
@@ -56,9 +57,16 @@ def split(
     y, _ = data.labels.of(usable)
     strata = y if data.task != "regression" else np.zeros(len(y), dtype=np.int64)
     parts = _stratified(strata, (VALID,) if test is not None else (VALID, TEST), rng)
+    if not all(len(part) for part in parts):
+        raise DataError(
+            f"{len(usable)} rows are labelled and held by all parties, but no class has the 3 that a split needs. "
+            f"Label more rows."
+        )
     held = np.concatenate(parts)
     train = _without(data, usable[held])
-    if test is None:
+    if test is not None:
+        _refuse_shared_rows(data, test)
+    else:
         test = data.only(np.sort(usable[parts[1]]))
     valid = data.only(np.sort(usable[parts[0]]))
     taken = np.concatenate([view.ids for part in (data, test) for view in part.views.values()])
@@ -66,10 +74,12 @@ def split(
     return Split(train, _at_most(valid, len(train.labels), rng), test)
 
 
-def _check(labels: float | None, aligned: float) -> None:
+def _check(labels: float | None, aligned: float, seed: int) -> None:
+    if seed < 0:
+        raise ConfigError(f"seed must be a whole number of at least 0. Got {seed!r}.")
     if not 0 < aligned <= 1:
         raise ConfigError(f"aligned must be in (0, 1]. Got {aligned!r}. Use 1.0 when every row is held by all parties.")
-    if labels is not None and (labels <= 0 or (labels > 1 and labels != int(labels))):
+    if labels is not None and not (0 < labels <= 1 or (1 < labels < np.inf and labels == int(labels))):
         raise ConfigError(
             f"labels must be a number of rows or a fraction in (0, 1]. Got {labels!r}. Use e.g. 100 or 0.05."
         )
@@ -90,6 +100,18 @@ def _stratified(
     return [np.concatenate(part) for part in parts]
 
 
+def _refuse_shared_rows(data: VerticalData, test: VerticalData) -> None:
+    problems = []
+    for name, view in test.views.items():
+        both = view.ids[locate(data.views[name].ids, view.ids) >= 0] if name in data.views else view.ids[:0]
+        if len(both):
+            problems.append(
+                f"party {name!r}: {len(both)} test rows have the id of another row, e.g. {shown(both)}. "
+                f"Give test rows ids of their own."
+            )
+    raise_all(problems, DataError, "test")
+
+
 def _without(data: VerticalData, ids: Ids) -> VerticalData:
     views = {name: view.take(np.flatnonzero(locate(ids, view.ids) < 0)) for name, view in data.views.items()}
     labels = data.labels.take(np.flatnonzero(locate(ids, data.labels.ids) < 0))
@@ -105,9 +127,10 @@ def _partly_aligned(data: VerticalData, fraction: float, rng: np.random.Generato
         return data
     shared = data.aligned
     keep = rng.permutation(shared)[: max(1, round(fraction * len(shared)))]
+    fresh = _private_ids([view.ids for view in data.views.values()], taken)
     renamed = {
-        name: np.where(locate(keep, view.ids) >= 0, view.ids, _private_ids(view.ids, name, k, taken))
-        for k, (name, view) in enumerate(data.views.items())
+        name: np.where(locate(keep, view.ids) >= 0, view.ids, ids)
+        for (name, view), ids in zip(data.views.items(), fresh, strict=True)
     }
     views = {name: view.with_ids(renamed[name]) for name, view in data.views.items()}
     if data.active in renamed:
@@ -118,12 +141,22 @@ def _partly_aligned(data: VerticalData, fraction: float, rng: np.random.Generato
     return VerticalData.of(views, labels, data.active, data.task)
 
 
-def _private_ids(ids: Ids, party: str, k: int, taken: Ids) -> Ids:
-    """Ids that only this party, the k-th, knows."""
-    if ids.dtype.kind == "U":
-        return np.char.add(ids, f"@{party}")
-    low, high = int(taken.min()), int(taken.max())
-    return ids + (k + 1) * (high - low + 1)
+def _private_ids(ids: list[Ids], taken: Ids) -> list[Ids]:
+    """For each party new ids, in the order of its old ones, that occur neither in `taken` nor at another party."""
+    if taken.dtype.kind == "U":
+        mark = "@"
+        while (np.char.find(taken, mark) >= 0).any():
+            mark += "@"
+        return [np.char.add(own, f"{mark}{k}") for k, own in enumerate(ids, 1)]
+    total, high = sum(map(len, ids)), int(taken.max())
+    start = high + 1 if high + total < _LARGEST else int(taken.min()) - total
+    out = []
+    for own in ids:
+        ranks = np.empty(len(own), dtype=np.int64)
+        ranks[np.argsort(own, kind="stable")] = np.arange(len(own))
+        out.append(start + ranks)
+        start += len(own)
+    return out
 
 
 def _few_labels(data: VerticalData, labels: float | None, rng: np.random.Generator) -> VerticalData:

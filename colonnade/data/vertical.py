@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from colonnade.data.ids import Ids, common, locate, shown
+from colonnade.data.ids import Ids, common, locate, shown, usable
 from colonnade.data.labels import Labels, Task, as_labels, check_task, infer_task
 from colonnade.data.view import MISSING, View, as_view
 from colonnade.errors import DataError, did_you_mean, raise_all
@@ -55,14 +55,19 @@ class VerticalData:
             if name not in views:
                 problems.append(f"categorical names the party {name!r}, which has no view. {did_you_mean(name, views)}")
         self.views = {str(n): as_view(v, str(n), categorical.get(n, ()), problems) for n, v in views.items()}
-        self.active = next(iter(self.views)) if active is None else active
+        self.active = next(iter(self.views)) if active is None else str(active)
         own = self.views.get(self.active)
-        self.labels = as_labels(labels, None if own is None else own.ids, f"labels of party {self.active!r}", problems)
+        unreadable: list[str] = []
+        ids = None if own is None else own.ids
+        self.labels = as_labels(labels, ids, f"labels of party {self.active!r}", unreadable)
+        problems += unreadable
         self.task = task or infer_task(self.labels.values)
         for name, view in self.views.items():
             _check_columns(view, f"party {name!r}", problems)
         _check_ids(self.views, problems)
-        _check_labels(self.labels, self.task, self.active, own, problems)
+        if not unreadable:
+            self.labels = _with_a_row(self.labels, self.active, self.views, problems)
+            _check_labels(self.labels, self.task, self.active, problems)
         raise_all(problems, DataError, "The data cannot be used")
         if self.task == "regression":
             self.labels = Labels(self.labels.ids, self.labels.values.astype(np.float64))
@@ -141,6 +146,8 @@ def _check_columns(view: View, where: str, problems: list[str]) -> None:
 
 def _check_ids(views: Mapping[str, View], problems: list[str]) -> None:
     """Ids of one type at all parties, and at least one in common."""
+    if not all(usable(view.ids) for view in views.values()):
+        return
     kinds = {name: "integers" if view.ids.dtype.kind in "iu" else "text" for name, view in views.items()}
     if len(set(kinds.values())) > 1:
         listed = ", ".join(f"{name!r} {kind}" for name, kind in kinds.items())
@@ -150,16 +157,28 @@ def _check_ids(views: Mapping[str, View], problems: list[str]) -> None:
         problems.append(f"no id is held by all parties: {listed}. Check that the indexes hold the same kind of id.")
 
 
-def _check_labels(labels: Labels, task: Task, active: str, own: View | None, problems: list[str]) -> None:
-    """At least one label that belongs to a row, and two classes."""
+def _with_a_row(labels: Labels, active: str, views: Mapping[str, View], problems: list[str]) -> Labels:
+    """The labels of rows that the active party holds or, when it has no view, that any party holds."""
+    holders = [views[active]] if active in views else list(views.values())
+    if len({view.ids.dtype.kind for view in holders}) > 1 or not all(usable(view.ids) for view in holders):
+        return labels  # reported with the ids
+    rows = np.unique(np.concatenate([view.ids for view in holders]))
+    kept = labels.take(np.flatnonzero(locate(rows, labels.ids) >= 0))
+    if len(kept) or not len(labels) or not len(rows):
+        return kept
+    place = "a row of its view" if active in views else f"a row of {' or '.join(map(repr, views))}"
+    problems.append(
+        f"labels of party {active!r}: none of their ids ({shown(labels.ids)}) is {place} ({shown(rows)}). "
+        f"Index the labels by the same ids."
+    )
+    return labels
+
+
+def _check_labels(labels: Labels, task: Task, active: str, problems: list[str]) -> None:
+    """At least one label, and two classes."""
     if len(labels) == 0:
         problems.append(f"labels of party {active!r}: no row has a label. Give at least a few labels.")
         return
-    if own is not None and not (locate(own.ids, labels.ids) >= 0).any():
-        problems.append(
-            f"labels of party {active!r}: none of their ids ({shown(labels.ids)}) is a row of its view "
-            f"({shown(own.ids)}). Index the labels by the same ids."
-        )
     if task == "regression":
         if labels.values.dtype.kind not in "iufb":
             problems.append(f"labels of party {active!r}: regression needs numbers. Got {shown(labels.values)}.")

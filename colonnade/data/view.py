@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from colonnade.data.ids import Ids, Positions, as_ids, shown
-from colonnade.data.labels import is_missing
+from colonnade.data.ids import Ids, Positions, as_ids, is_missing, shown
 
 MISSING = -1  # code of a missing category
 
@@ -61,6 +61,7 @@ def as_view(value: Any, name: str, categorical: Collection[str], problems: list[
     if isinstance(value, View):
         return value
     where = f"party {name!r}"
+    categorical = _column_names(categorical, where, problems)
     if hasattr(value, "iloc") and hasattr(value, "columns"):
         return _from_frame(value, where, categorical, problems)
     ids = None
@@ -75,12 +76,25 @@ def as_view(value: Any, name: str, categorical: Collection[str], problems: list[
     return _numeric_and_declared(x, columns, ids, where, categorical, problems)
 
 
+def _column_names(categorical: Collection[Any], where: str, problems: list[str]) -> frozenset[str]:
+    if isinstance(categorical, str):
+        problems.append(f"{where}: categorical must list columns. Got {categorical!r}. Use [{categorical!r}].")
+        return frozenset()
+    return frozenset(map(str, categorical))
+
+
 def _as_array(value: Any, where: str, problems: list[str]) -> npt.NDArray[Any]:
+    """Numbers of any type; images of bytes stay bytes."""
     if hasattr(value, "toarray"):  # scipy.sparse
         value = value.toarray()
-    if hasattr(value, "detach"):  # torch.Tensor
-        value = value.detach().cpu().numpy()
-    x = np.asarray(value)
+    if hasattr(value, "detach"):  # torch.Tensor; numpy has no bfloat16
+        value = value.detach().cpu()
+        value = (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
+    try:
+        x = np.asarray(value)
+    except ValueError:
+        problems.append(f"{where}: its rows differ in length. Give every row the same columns.")
+        return np.zeros((len(value), 1), dtype=np.float32)
     if x.ndim == 1 or x.ndim == 3 or x.ndim > 4:
         problems.append(
             f"{where}: shape {x.shape} is neither a table (rows, columns) nor images (rows, channels, height, width). "
@@ -90,9 +104,7 @@ def _as_array(value: Any, where: str, problems: list[str]) -> npt.NDArray[Any]:
     if x.ndim == 0 or x.dtype.kind not in "fiub":
         problems.append(f"{where}: values of type {x.dtype} are not numbers. Use a DataFrame for text columns.")
         return np.zeros((len(x) if x.ndim else 0, 1), dtype=np.float32)
-    if x.ndim == 4 and x.dtype == np.uint8:
-        return x
-    return x.astype(np.float32, copy=False)
+    return x
 
 
 def _numeric_and_declared(
@@ -110,9 +122,10 @@ def _numeric_and_declared(
     fields = tuple(c for c in columns if c in categorical)
     coded = [factorize(x[:, columns.index(c)]) for c in fields]
     keep = [i for i, c in enumerate(columns) if c not in categorical]
+    x = x[:, keep] if fields else x
     return View(
         ids=ids,
-        x=x[:, keep] if fields else x,
+        x=x if x.ndim == 4 and x.dtype == np.uint8 else x.astype(np.float32, copy=False),
         columns=tuple(columns[i] for i in keep),
         codes=_stacked([codes for codes, _ in coded], len(ids)),
         fields=fields,
@@ -158,7 +171,7 @@ def _is_numeric(column: Any, where: str, problems: list[str]) -> bool:
     kind = column.dtype.kind if hasattr(column.dtype, "kind") else "O"
     if kind in "iuf":
         return True
-    if kind == "M":
+    if kind in "mM":
         problems.append(f"{where}: dates are not used as they are. Derive numbers from them, e.g. age in days.")
         return False
     if kind == "b" or str(column.dtype) in ("category", "boolean"):
@@ -166,8 +179,10 @@ def _is_numeric(column: Any, where: str, problems: list[str]) -> bool:
     import pandas as pd
 
     present = column.dropna()
+    if len(present) == 0:
+        return True  # nothing speaks against it: one row with a gap is still a row of numbers
     numbers = pd.to_numeric(present, errors="coerce").notna()
-    if len(present) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present.head(100)):
+    if all(isinstance(v, Number) and not isinstance(v, bool) for v in present.head(100)):
         if numbers.all():
             return True
     elif not 0.5 <= numbers.mean() < 1:

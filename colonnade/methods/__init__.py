@@ -2,10 +2,14 @@
 
 from colonnade.methods.base import Method
 from colonnade.methods.combined import Combined
+from colonnade.methods.fed_local_ssl import FedLocalSSL
+from colonnade.methods.fedonce import FedOnce, FedOnceMulti, FedOncePCA
 from colonnade.methods.lightgbm import LightGBM
 from colonnade.methods.linear import Linear
 from colonnade.methods.local import Local
 from colonnade.methods.splitnn import SplitNN
+from colonnade.methods.ss_vfl import SSVFLC, SSVFLI
+from colonnade.methods.vflhlp import VFLHLP, VFLHLPA, VFLHLPP
 
 METHODS: dict[str, type[Method]] = {
     "local": Local,
@@ -13,6 +17,32 @@ METHODS: dict[str, type[Method]] = {
     "combined": Combined,
     "linear": Linear,
     "lightgbm": LightGBM,
+    "ss-vfl-i": SSVFLI,
+    "ss-vfl-c": SSVFLC,
+    "fed-local-ssl": FedLocalSSL,
+    "fedonce": FedOnce,
+    "fedonce-pca": FedOncePCA,
+    "fedonce-multi": FedOnceMulti,
+    "vflhlp": VFLHLP,
+    "vflhlp-a": VFLHLPA,
+    "vflhlp-p": VFLHLPP,
 }
 
-__all__ = ["METHODS", "Combined", "LightGBM", "Linear", "Local", "Method", "SplitNN"]
+__all__ = [
+    "METHODS",
+    "SSVFLC",
+    "SSVFLI",
+    "VFLHLP",
+    "VFLHLPA",
+    "VFLHLPP",
+    "Combined",
+    "FedLocalSSL",
+    "FedOnce",
+    "FedOnceMulti",
+    "FedOncePCA",
+    "LightGBM",
+    "Linear",
+    "Local",
+    "Method",
+    "SplitNN",
+]

@@ -29,6 +29,10 @@ Progress = Callable[[str, int, int], None]  # phase, steps done, steps in all
 FORMAT = 1
 
 
+def no_progress(phase: str, done: int, total: int) -> None:
+    """Nobody listens."""
+
+
 class NotFittedError(ColonnadeError):
     """The method has not been trained."""
 
@@ -76,7 +80,7 @@ class Method(Options):
         self.history_: list[dict[str, Any]] = []
         self.traffic_ = Traffic()
         self._check_data(data, validation)
-        self._train(data, validation, progress or (lambda phase, done, total: None))
+        self._train(data, validation, progress or no_progress)
         return self
 
     def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:

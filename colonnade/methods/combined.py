@@ -66,6 +66,7 @@ class Combined(Local):
     paper = "reference"
     summary = "one network over everyone's columns in one place; not federated"
     federated: ClassVar[bool] = False
+    needs_own_columns: ClassVar[bool] = False
 
     def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
         if self.encoders:

@@ -8,7 +8,6 @@ from typing import ClassVar
 import torch
 
 from colonnade.data.vertical import VerticalData
-from colonnade.errors import DataError
 from colonnade.federation import Federation
 from colonnade.methods.monitor import Monitor, batches
 from colonnade.methods.network import NetworkMethod
@@ -23,17 +22,11 @@ class Local(NetworkMethod):
     paper = "baseline"
     summary = "the active party alone, on all its labelled rows; nothing is sent"
     needs_aligned_labels: ClassVar[bool] = False
+    needs_own_columns: ClassVar[bool] = True
 
     def participants(self, data: VerticalData) -> tuple[str, ...]:
         """Nobody else."""
         return ()
-
-    def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:
-        super()._check_data(data, validation)
-        if data.active not in data.views:
-            raise DataError(
-                f"party {data.active!r} has labels and no columns, so {self.name} has nothing to read. Use splitnn."
-            )
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Ordinary supervised training."""

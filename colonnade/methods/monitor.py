@@ -38,6 +38,7 @@ class Monitor:
     name: str = "train"
     best: float = field(default=float("inf"), init=False)
     best_epoch: int = field(default=0, init=False)
+    kept: bool = field(default=False, init=False)
     started: float = field(default_factory=time.perf_counter, init=False)
     received: dict[str, Tensor] | None = None  # representations of validation rows, where they do not change
 
@@ -64,15 +65,20 @@ class Monitor:
             record["validation_loss"] = loss
             record["validation"] = score(self.metric, self.truth, active.targets.decode(logits), active.targets.classes)
             if loss < self.best:
-                self.best, self.best_epoch = loss, epoch
+                self.best, self.best_epoch, self.kept = loss, epoch, True
                 active.keep_weights()
                 if self.received is None:
                     self.fed.tell("keep")
         return epoch - self.best_epoch >= self.patience
 
+    def before(self) -> None:
+        """Look at the validation rows before the first epoch, so that training cannot end worse than it began."""
+        if "valid" in self.fed.active.y:
+            self._validate(0, {})
+
     def recall(self) -> None:
         """Go back to the best epoch's weights at every party."""
-        if self.best_epoch:
+        if self.kept:
             with self.fed.phase("validate"):
                 self.fed.active.recall_weights()
                 if self.received is None:

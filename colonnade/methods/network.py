@@ -22,11 +22,12 @@ from colonnade.data.vertical import VerticalData
 from colonnade.data.view import View, as_view
 from colonnade.errors import ConfigError, DataError, raise_all
 from colonnade.federation import Federation
-from colonnade.methods.base import Method, Progress, classes_from_json, classes_json
+from colonnade.methods.base import Method, Progress, classes_from_json, classes_json, no_progress
 from colonnade.methods.monitor import Monitor
 from colonnade.methods.options import above, at_least, check_mapping, one_of, widths
 from colonnade.nets.optimizer import OPTIMIZERS
 from colonnade.party import PassiveParty
+from colonnade.pretrain import OwnObjective
 from colonnade.wire.codec import PRECISIONS
 from colonnade.wire.engines.in_process import InProcess
 from colonnade.wire.message import Value
@@ -53,6 +54,7 @@ class NetworkMethod(Method):
     encoders: Mapping[str, nn.Module] | None = None  # own networks by party; the others get the default encoder
 
     needs_aligned_labels: ClassVar[bool] = True
+    needs_own_columns: ClassVar[bool] = False  # whether the active party must have columns
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""
@@ -69,6 +71,14 @@ class NetworkMethod(Method):
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             problems.append(f"device={self.device!r}, but no CUDA device is here. Use device='cpu'.")
 
+    def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:
+        super()._check_data(data, validation)
+        if self.needs_own_columns and data.active not in data.views:
+            raise DataError(
+                f"{self.name} trains a network of party {data.active!r}, which has labels and no columns. "
+                f"Use a method that needs none of its columns, e.g. splitnn or ss-vfl-c."
+            )
+
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """The method's own loop."""
         raise TypeError(f"{type(self).__name__} does not define run")
@@ -84,7 +94,7 @@ class NetworkMethod(Method):
         return Wire()
 
     def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
-        fed = self._assemble(data, validation)
+        fed = self._assemble(data, progress)
         self.federation_ = fed
         self._check_labels(fed.active)
         truth = None
@@ -99,9 +109,14 @@ class NetworkMethod(Method):
             ) from None
         self.traffic_, fed.wire.traffic = fed.wire.traffic, Traffic()
 
-    def _assemble(self, data: VerticalData, validation: VerticalData | None) -> Federation:
+    def own_objectives(self) -> dict[str, OwnObjective]:
+        """Objectives of the user's by name."""
+        return {}
+
+    def _assemble(self, data: VerticalData, progress: Progress = no_progress) -> Federation:
         device = torch.device(self.device)
         names = self.participants(data)
+        own_objectives = self.own_objectives()
         own = dict(self.encoders or {})
         unknown = [name for name in own if name not in data.views]
         if unknown:
@@ -118,6 +133,8 @@ class NetworkMethod(Method):
             device=device,
         )
         passive = [PassiveParty(name, views[name], aligned, encoder=own.get(name), device=device) for name in names]
+        for party in (active, *passive):
+            party.own_objectives, party.progress = own_objectives, progress
         return Federation(active, InProcess(passive, self.wire()))
 
     def _check_labels(self, active: ActiveParty) -> None:
@@ -153,15 +170,19 @@ class NetworkMethod(Method):
         active = fed.active
         if hasattr(active, "head"):
             return
-        plan = self.plan()
         active.precision = self.precision
-        active.fit_preprocessor()
+        if active.preprocessor is None:
+            active.fit_preprocessor()
         if active.preprocessor is not None:
-            active.build_encoder(**plan)  # type: ignore[arg-type]
+            self.build_own_encoder(active)
         with fed.phase("setup"):
-            answers = fed.ask_values("prepare", **plan, precision=self.precision)
+            answers = fed.ask_values("prepare", **self.plan(), precision=self.precision)
         received = {name: int(answer["width"]) for name, answer in answers.items()}  # type: ignore[arg-type]
         self.build_head(active, received)
+
+    def build_own_encoder(self, active: ActiveParty) -> None:
+        """The active party's own encoder, built like the others'."""
+        active.build_encoder(**self.plan())  # type: ignore[arg-type]
 
     def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
         """The head over representations of these widths."""
@@ -246,9 +267,13 @@ class NetworkMethod(Method):
             party.preprocessor = None if kept is None else Preprocessor.from_json(kept)
         self.federation_ = Federation(active, InProcess(passive, self.wire(), stack=False))
         self.prepare(self.federation_)
+        self.reshape(passive)
         self.federation_.wire.traffic = Traffic()
         for i, party in enumerate((active, *passive)):
             party.load_state(tensors[f"party-{i}"])
+
+    def reshape(self, passive: list[PassiveParty]) -> None:
+        """Give restored parties encoders of the shape that training left, where it is not that of `prepare`."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -257,12 +282,15 @@ class FederatedMethod(NetworkMethod):
 
     join: str = "concat"  # how the head reads the representations: concat, mean or sum
     codec: str = "float32"  # how representations and gradients travel: float32, float16 or int8
+    response_limit: float | None = None  # seconds after which a party's answer counts as zero; None waits
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""
         super().check(problems)
         one_of(problems, "join", self.join, JOINS)
         one_of(problems, "codec", self.codec, PRECISIONS)
+        if self.response_limit is not None:
+            above(problems, "response_limit", self.response_limit, 0, "Use None to wait for every party.")
 
     def wire(self) -> Wire:
         """The wire between the parties."""
@@ -271,6 +299,17 @@ class FederatedMethod(NetworkMethod):
     def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
         """The head over representations of these widths."""
         active.build_head(received, how=self.join, hidden=list(self.head_hidden), seed=self.seed)
+
+    def _assemble(self, data: VerticalData, progress: Progress = no_progress) -> Federation:
+        fed = super()._assemble(data, progress)
+        assert isinstance(fed.engine, InProcess)
+        fed.engine.response_limit = self.response_limit
+        return fed
+
+    def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
+        super()._train(data, validation, progress)
+        assert isinstance(self.federation_.engine, InProcess)
+        self.late_ = dict(self.federation_.engine.late)  # answers of each party that came too late and counted as zero
 
     def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:
         super()._check_data(data, validation)

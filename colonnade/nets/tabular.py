@@ -49,6 +49,21 @@ class Embeddings(nn.Module):
         return torch.where(covered.unsqueeze(-1), self.cover, e).flatten(1)  # (B, Q·E)
 
 
+class Columns(nn.Module):
+    """The columns themselves, categories embedded: (B, F), (B, Q) → (B, F + Q·E). What FedOnce's host reads."""
+
+    def __init__(self, features: int, sizes: Sequence[int] = (), *, embedding: int = 8) -> None:
+        super().__init__()
+        self.embeddings = Embeddings(sizes, embedding) if sizes else None
+        self.width = features + (self.embeddings.width if self.embeddings is not None else 0)
+
+    def forward(self, x: Tensor, codes: Tensor | None = None) -> Tensor:
+        """(B, F), (B, Q) → (B, F + Q·E)."""
+        if self.embeddings is None or codes is None:
+            return x
+        return torch.cat([x, self.embeddings(codes)], dim=1)
+
+
 class TabularEncoder(nn.Module):
     """Two-part encoder: `bottom` reads the columns, `top` is the last layer. (B, F), (B, Q) → (B, D).
 
@@ -65,16 +80,13 @@ class TabularEncoder(nn.Module):
         embedding: int = 8,
     ) -> None:
         super().__init__()
-        self.embeddings = Embeddings(sizes, embedding) if sizes else None
-        fan_in = features + (self.embeddings.width if self.embeddings is not None else 0)
-        widths = [fan_in, *hidden]
+        self.columns = Columns(features, sizes, embedding=embedding)
+        widths = [self.columns.width, *hidden]
         self.bottom = nn.Sequential(mlp(widths), nn.ReLU(inplace=True)) if hidden else nn.Identity()
         self.top = nn.Linear(widths[-1], width)
         self.width = width
 
     def forward(self, x: Tensor, codes: Tensor | None = None) -> Tensor:
         """(B, F), (B, Q) → (B, D)."""
-        if self.embeddings is not None and codes is not None:
-            x = torch.cat([x, self.embeddings(codes)], dim=1)  # (B, F + Q·E)
-        out: Tensor = self.top(self.bottom(x))
+        out: Tensor = self.top(self.bottom(self.columns(x, codes)))
         return out

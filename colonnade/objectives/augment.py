@@ -3,7 +3,7 @@
 B rows of a batch, N rows of the table, F numeric columns, Q categorical columns, M = F + Q.
 
 Both augmentations distort a uniformly random subset of ⌊rate·M⌋ of the M columns (at least one), drawn anew for each
-row (Bahri et al. 2022, Alg. 1). A replacing value is the entry of a uniformly random row of the table in the same column
+row (Bahri et al. 2022, Alg. 1). A replacing value is the entry of a random row of the table in the same column
 (the row itself included): a draw from the column's empirical marginal. Work and memory are O(B·M) but for the choice
 of the subset, a partial sort of M random numbers per row.
 """

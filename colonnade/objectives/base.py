@@ -32,5 +32,8 @@ class Objective(nn.Module):
         """The loss, a scalar."""
         raise TypeError(f"{type(self).__name__} does not define forward")
 
+    def begin_epoch(self, epoch: int, table: Table, batches: list[Tensor]) -> None:
+        """Called before each epoch, counted from 0, with the batches in the order in which they will come."""
+
     def after_step(self) -> None:
         """Called after each optimizer step."""

@@ -5,9 +5,14 @@ N rows of the table, B batch, K parties, D width of the representation.
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
+import os
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
@@ -49,6 +54,22 @@ def assign_many(outputs: Tensor, targets: Tensor, pool: Executor | None = None) 
     return torch.from_numpy(pi.reshape(costs.shape[:2])).to(outputs.device)
 
 
+def _solve(outputs: npt.NDArray[np.float32], targets: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+    """`assign` for one batch, in numpy: scipy lets other threads run meanwhile."""
+    from scipy.optimize import linear_sum_assignment
+
+    cost = outputs @ -targets.T  # (B, B)
+    if not np.isfinite(cost).all():
+        raise ConfigError("The encoder's outputs are not finite: the training has diverged. Lower the learning rate.")
+    return np.asarray(linear_sum_assignment(cost)[1], dtype=np.int64)
+
+
+@lru_cache(maxsize=1)
+def solvers() -> ThreadPoolExecutor:
+    """The threads that solve assignments, one per core."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="assignment")
+
+
 class NAT(Objective):
     """1/(2B) Σ_b ‖f(x_b) - c_b‖² (Eq. 1); c_b is the target that row b holds at present.
 
@@ -60,6 +81,7 @@ class NAT(Objective):
         width: D.
         rows: N.
         generator: where the targets come from; they lie on its device.
+        frequency: f, the targets are exchanged in every f-th epoch.
         fixed: the targets stay where they are, and `reassign` is refused. With targets that do not depend on the data,
             clipping each row's gradient bounds what one row can change; with reassignment it does not.
 
@@ -69,27 +91,73 @@ class NAT(Objective):
 
     targets: Tensor
 
-    def __init__(self, encoder: nn.Module, *, width: int, rows: int, generator: Generator, fixed: bool = False) -> None:
-        check("NAT", width_of(width), whole("rows", rows, "Pass the number of rows of the table.", least=0))
+    def __init__(
+        self,
+        encoder: nn.Module,
+        *,
+        width: int,
+        rows: int,
+        generator: Generator,
+        frequency: int = 1,
+        fixed: bool = False,
+    ) -> None:
+        check(
+            "NAT",
+            width_of(width),
+            whole("rows", rows, "Pass the number of rows of the table.", least=0),
+            whole("frequency", frequency, "1 exchanges the targets in every epoch."),
+        )
         super().__init__(encoder)
+        self.frequency = frequency
+        self._solving: deque[Future[npt.NDArray[np.int64]]] = deque()
         noise = torch.randn(rows, width, generator=generator, device=generator.device)
         self.register_buffer("targets", F.normalize(noise, dim=1))  # (N, D)
         self.fixed = fixed
 
     def draw(self, table: Table, rows: Tensor, generator: Generator) -> tuple[Tensor, ...]:
-        """The rows and their present targets: `(x, c)` or `(x, codes, c)`. Nothing here is random."""
+        """The rows and their present targets: `(x, c)` or `(x, codes, c)`. Nothing here is random.
+
+        When the epoch began with an assignment, this waits for that of its batch; batches come in their order.
+        """
         if len(table) != len(self.targets):
             raise DataError(
                 f"The table has {len(table)} rows and NAT was built for {len(self.targets)}. "
                 "Build it with rows=len(table)."
             )
-        return (*table.rows(rows), self.targets.index_select(0, rows))
+        return (*table.rows(rows), self.taken_up(rows))
 
     def forward(self, *drawn: Tensor) -> Tensor:
         """The loss, a scalar."""
         *inputs, c = drawn  # c (B, D)
         out: Tensor = self.encoder(*inputs)  # (B, D)
         return (out - c).square().sum() / (2 * len(c))
+
+    def begin_epoch(self, epoch: int, table: Table, batches: list[Tensor]) -> None:
+        """Alg. 1, line 5: find the best assignment within each batch, with the weights of the epoch's beginning.
+
+        The assignments are solved by a pool of threads while the first batches already train.
+        """
+        self._solving.clear()
+        if self.fixed or epoch % self.frequency:
+            return
+        with torch.no_grad():
+            outputs = [self.encoder(*table.rows(rows)) for rows in batches]
+        self.submit(outputs, batches)
+
+    def submit(self, outputs: Sequence[Tensor], batches: Sequence[Tensor]) -> None:
+        """Hand the batches' assignments to the pool; `draw` takes them up in the same order."""
+        for out, rows in zip(outputs, batches, strict=True):
+            held = self.targets.index_select(0, rows)
+            self._solving.append(solvers().submit(_solve, out.float().cpu().numpy(), held.cpu().numpy()))
+
+    def taken_up(self, rows: Tensor) -> Tensor:
+        """The targets (B, D) of the next batch, after its assignment, where one was handed to the pool."""
+        if self._solving:
+            self._exchange(rows, torch.from_numpy(self._solving.popleft().result()).to(rows.device))
+        return self.targets.index_select(0, rows)
+
+    def _exchange(self, rows: Tensor, order: Tensor) -> None:
+        self.targets.index_copy_(0, rows.long(), self.targets.index_select(0, rows)[order])
 
     @torch.no_grad()
     def reassign(self, rows: Tensor, outputs: Tensor) -> None:
@@ -99,4 +167,4 @@ class NAT(Objective):
         if len(set(rows.tolist())) != len(rows):
             raise DataError("A row occurs twice in the batch, so its targets cannot be exchanged. Draw distinct rows.")
         held = self.targets.index_select(0, rows)  # (B, D)
-        self.targets.index_copy_(0, rows, held[assign(outputs, held)])
+        self._exchange(rows, assign(outputs, held))

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from colonnade.errors import ConfigError, WireError
-from colonnade.wire.message import KINDS, Message
+from colonnade.wire.message import KINDS, Message, Value
 
 Precision = Literal["float32", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "int8")
@@ -27,7 +27,7 @@ _SAFETENSORS_NAME = {
     torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL",
 }  # fmt: skip
 _ALIGNMENT_ORDER = [
-    torch.float64, torch.int64, torch.float32, torch.int32, torch.bfloat16, torch.float16,
+    torch.int64, torch.float64, torch.float32, torch.int32, torch.bfloat16, torch.float16,
     torch.int16, torch.int8, torch.uint8, torch.bool,
 ]  # fmt: skip
 
@@ -84,8 +84,10 @@ def decode(frame: bytes) -> Message:
         kind, sender, receiver, phase, values = (header[k] for k in ("kind", "from", "to", "phase", "values"))
         payload = frame[8 + length :]
         tensors = load(payload) if payload else {}
-    except (ValueError, KeyError, TypeError, SafetensorError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
         raise WireError(f"a frame of {len(frame)} bytes cannot be read: {error}") from None
+    if not all(isinstance(text, str) for text in (kind, sender, receiver, phase)) or not isinstance(values, dict):
+        raise WireError(f"a frame of {len(frame)} bytes cannot be read: its header holds other types than ours.")
     if kind not in KINDS:
         raise WireError(f"a message of the undeclared kind {kind!r} arrived. Declared: {', '.join(sorted(KINDS))}.")
     return Message(kind, sender, receiver, phase, tensors, values)
@@ -99,7 +101,8 @@ def _header(message: Message) -> str:
 def frame_size(message: Message) -> int:
     """`len(encode(message))` without encoding: what the meter counts when nothing is serialised."""
     shapes = tuple((name, tensor.dtype, tuple(tensor.shape)) for name, tensor in message.tensors.items())
-    values = tuple(message.values.items()) if message.values else ()
+    # 1, 1.0 and True are one key to a cache, and differ in length
+    values = tuple((k, v, repr(v)) for k, v in message.values.items()) if message.values else ()
     try:
         return _frame_size(message.kind, message.sender, message.receiver, message.phase, shapes, values)
     except TypeError:  # a list among the values cannot be a cache key
@@ -113,9 +116,9 @@ def _frame_size(
     receiver: str,
     phase: str,
     shapes: tuple[tuple[str, torch.dtype, tuple[int, ...]], ...],
-    values: tuple[tuple[str, str | int | float | bool | None], ...],
+    values: tuple[tuple[str, Value, str], ...],
 ) -> int:
-    header = _header(Message(kind, sender, receiver, phase, {}, dict(values)))
+    header = _header(Message(kind, sender, receiver, phase, {}, {k: v for k, v, _ in values}))
     return 8 + len(header.encode()) + _payload_size(shapes)
 
 

@@ -41,11 +41,19 @@ KINDS: dict[str, Kind] = {
         "what to do next, without data: start an optimizer, keep or recall the best weights",
         values=frozenset({"learning_rate", "weight_decay", "optimizer"}),
     ),
+    "lesson": Kind(
+        "down",
+        "what to learn alone, and how long",
+        values=frozenset(
+            {"objective", "epochs", "batch_size", "learning_rate", "weight_decay", "optimizer", "cosine", "seed"}
+            | {"rate", "temperature", "projection", "predictor", "momentum", "queue", "frequency", "assignment"}
+        ),
+    ),
     "rows": Kind(
         "down",
         "which of the aligned rows come next, as positions in the agreed order; no tensor means all of them",
         tensors={"rows": ("int", 1)},
-        values=frozenset({"table"}),
+        values=frozenset({"table", "also"}),
     ),
     "representation": Kind("up", "an encoder's output", tensors={"representation": ("float", 2)}, lossy=True),
     "gradient": Kind(

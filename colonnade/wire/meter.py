@@ -56,7 +56,10 @@ class Traffic:
     @property
     def by_phase(self) -> dict[str, dict[str, int]]:
         """Bytes, messages and rounds of each phase."""
-        return {p: {**entry, "rounds": self.rounds_by_phase.get(p, 0)} for p, entry in self._by(0).items()}
+        found = self._by(0)
+        phases = dict.fromkeys([*found, *self.rounds_by_phase])
+        none = {"bytes": 0, "messages": 0}
+        return {p: {**found.get(p, none), "rounds": self.rounds_by_phase.get(p, 0)} for p in phases}
 
     @property
     def by_kind(self) -> dict[str, dict[str, int]]:

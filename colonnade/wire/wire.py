@@ -36,10 +36,10 @@ class Wire:
             raise WireError(
                 f"{message.sender!r} sent the undeclared kind {message.kind!r}. Declared: {', '.join(KINDS)}."
             )
+        check(message)
         packed = pack(message, self.precision)
         size = frame_size(packed)
         received = message if packed is message else unpack(packed)
-        check(received)
         self.traffic.count(message.phase, message.kind, kind.direction, size)
         self._log(message, size)
         for observe in self.observers:
@@ -71,7 +71,9 @@ def check(message: Message) -> None:
     for name, tensor in message.tensors.items():
         declared = kind.tensors.get(name)
         if declared is None:
-            raise WireError(f"{place} carries the undeclared tensor {name!r}. Declared: {', '.join(kind.tensors)}.")
+            raise WireError(
+                f"{place} carries the undeclared tensor {name!r}. Declared: {', '.join(kind.tensors) or 'none'}."
+            )
         wanted, axes = declared
         if tensor.is_floating_point() != (wanted == "float") or tensor.ndim != axes:
             raise WireError(f"{place}: {name!r} is {tensor.dtype} with {tensor.ndim} axes, not {wanted} with {axes}.")

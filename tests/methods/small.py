@@ -6,13 +6,21 @@ from typing import Any
 
 import colonnade as cn
 from colonnade.methods.network import NetworkMethod
+from colonnade.methods.pretrained import PretrainedMethod
 
 NETWORK: dict[str, Any] = {"hidden": (24,), "width": 12, "epochs": 30, "batch_size": 32, "learning_rate": 0.01}
-SMALL: dict[str, dict[str, Any]] = {"lightgbm": {"trees": 40}}
+PRETRAINED: dict[str, Any] = {"pretrain_epochs": 4, "pretrain_batch_size": 64}
+SMALL: dict[str, dict[str, Any]] = {
+    "lightgbm": {"trees": 40},
+    "fed-local-ssl": {"projection": 16},
+    "fedonce-pca": {"width": 3},
+}
 
 
 def small(name: str, **options: Any) -> cn.Method:
     """The method with small networks and few epochs."""
     method = cn.METHODS[name]
     base = NETWORK if issubclass(method, NetworkMethod) else {}
+    if issubclass(method, PretrainedMethod):
+        base = {**base, **PRETRAINED}
     return method(**{**base, **SMALL.get(name, {}), **options})

@@ -28,7 +28,7 @@ def make(widths: list[int], rows: int, outputs: int, seed: int) -> cn.VerticalDa
 
 def assemble(data: cn.VerticalData, stack: bool, **options: object) -> Federation:
     method = cn.SplitNN(**options)
-    fed = method._assemble(data, None)
+    fed = method._assemble(data)
     assert isinstance(fed.engine, InProcess)
     fed.engine.stack = stack
     method.prepare(fed)

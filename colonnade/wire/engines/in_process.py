@@ -6,6 +6,8 @@ serialised. Parties whose encoders have equal shapes run together, as one batche
 
 from __future__ import annotations
 
+import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from colonnade.party import OPERATIONS, PassiveParty, Reply
@@ -23,6 +25,9 @@ class InProcess:
         self.wire = wire
         self.stack = stack
         self.stacks: list[PartyStack] = []
+        self.response_limit: float | None = None
+        self.late: dict[str, int] = {}  # answers of each party that came after the limit
+        self._spent: dict[str, float] = defaultdict(float)  # seconds a party has worked since its last answer
 
     def call(self, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
         """Put a request to each party, all at once; answers by party."""
@@ -37,6 +42,8 @@ class InProcess:
         for name, request in requests.items():
             reply = replies[name]
             assert reply is not None
+            if self._is_late(operation, name):
+                continue
             answer = Message(kind, name, request.sender, request.phase, dict(reply.tensors), dict(reply.values))
             answers[name] = self.wire.carry(answer)
         return answers
@@ -45,8 +52,25 @@ class InProcess:
         replies: dict[str, Reply | None] = {}
         for stack in self.stacks:
             if stack.can(operation, received):
+                started = time.perf_counter()
                 replies.update(stack.perform(operation, received))
+                for name in stack.names:
+                    self._spent[name] += (time.perf_counter() - started) / len(stack.names)
         for name, message in received.items():
             if name not in replies:
+                started = time.perf_counter()
                 replies[name] = self.parties[name].perform(operation, message)
+                self._spent[name] += time.perf_counter() - started
         return replies
+
+    def _is_late(self, operation: str, name: str) -> bool:
+        """Whether a representation came after the limit, counting the party's work since its last answer."""
+        spent = self._spent.pop(name, 0.0)
+        if (
+            self.response_limit is None
+            or OPERATIONS[operation].reply != "representation"
+            or spent <= self.response_limit
+        ):
+            return False
+        self.late[name] = self.late.get(name, 0) + 1
+        return True

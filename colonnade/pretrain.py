@@ -1,0 +1,153 @@
+"""A party learns alone: one objective, on its own table, before or instead of talking.
+
+B batch, K parties, D width of the representation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from colonnade.data.table import Table
+from colonnade.errors import ConfigError, DataError, did_you_mean
+from colonnade.nets.optimizer import make_optimizer
+from colonnade.objectives import OBJECTIVES, PCA
+from colonnade.objectives.augment import replace
+from colonnade.objectives.base import Objective
+from colonnade.seeds import generator, seeded
+from colonnade.wire.message import Value
+
+OwnObjective = Callable[..., Objective]  # (encoder, width=…) → objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """What to learn alone, and how long. Options that are None keep the objective's own default."""
+
+    objective: str
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    optimizer: str
+    seed: int
+    cosine: bool = False  # learning rate falls to 0 along a cosine, except that of a predictor (SimSiam, BYOL)
+    rate: float | None = None  # share of columns that an augmentation distorts
+    temperature: float | None = None
+    projection: int | None = None
+    predictor: int | None = None
+    momentum: float | None = None
+    queue: int | None = None
+    frequency: int | None = None
+    assignment: str | None = None  # "batch" or "fixed", for NAT
+
+    def values(self) -> dict[str, Value]:
+        """The lesson as a message carries it."""
+        return {k: v for k, v in asdict(self).items() if v is not None}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Lesson:
+        """The inverse of `values`."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{k: v for k, v in values.items() if k in known})
+
+
+def build_objective(
+    lesson: Lesson, encoder: nn.Module, width: int, table: Table, party: str, own: Mapping[str, OwnObjective]
+) -> Objective:
+    """The objective around the party's encoder, the same for the same seed and party."""
+    made: Any = own.get(lesson.objective) or OBJECTIVES.get(lesson.objective)
+    if made is None or made is PCA:
+        raise ConfigError(
+            f"there is no objective {lesson.objective!r} to train. {did_you_mean(lesson.objective, OBJECTIVES)}"
+        )
+    settings: dict[str, Any] = {}
+    names = {"temperature": "temperature", "projection": "projection", "momentum": "momentum", "queue": "queue"}
+    for option, argument in {**names, "predictor": "hidden", "frequency": "frequency"}.items():
+        if getattr(lesson, option) is not None:
+            settings[argument] = getattr(lesson, option)
+    if lesson.rate is not None:
+        settings |= (
+            {"rate": lesson.rate} if lesson.objective == "scarf" else {"augment": partial(replace, rate=lesson.rate)}
+        )
+    if lesson.objective == "nat":
+        targets = generator(lesson.seed, party, "targets", device=table.x.device)
+        settings |= {"rows": len(table), "generator": targets, "fixed": lesson.assignment == "fixed"}
+    with seeded(lesson.seed, party, "objective"):
+        try:
+            objective: Objective = made(encoder, width=width, **settings)
+        except TypeError as error:
+            raise ConfigError(f"the objective {lesson.objective!r} does not take these options: {error}.") from None
+    return objective.to(table.x.device)
+
+
+def learn(
+    objective: Objective,
+    table: Table,
+    lesson: Lesson,
+    party: str,
+    *,
+    rows: Tensor | None = None,
+    autocast: Callable[[], Any],
+    after: Callable[[int, float], bool],
+) -> None:
+    """Train an objective on rows of a table, all by default; `after` hears of each epoch and says whether to stop."""
+    device = table.x.device
+    rows = torch.arange(len(table), device=device) if rows is None else rows.to(device)
+    if len(rows) < objective.min_batch:
+        raise DataError(
+            f"party {party!r} has {len(rows)} rows, and {lesson.objective} needs {objective.min_batch} in a batch. "
+            f"Give it more rows, or use an objective without batch norm (moco, nat)."
+        )
+    order = generator(lesson.seed, party, "order")
+    draws = generator(lesson.seed, party, "draws", device=device)
+    optimizer = objective_optimizer(objective, lesson)
+    objective.train()
+    for epoch in range(lesson.epochs):
+        set_rate(optimizer, lesson, epoch)
+        parts = cut(rows, lesson.batch_size, order, objective.min_batch)
+        objective.begin_epoch(epoch, table, parts)
+        total = torch.zeros((), device=device)
+        for part in parts:
+            drawn = objective.draw(table, part, draws)
+            with autocast():
+                loss = objective(*drawn)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            objective.after_step()
+            total += loss.detach() * len(part)
+        if after(epoch + 1, float(total) / len(rows)):
+            break
+
+
+def objective_optimizer(objective: nn.Module, lesson: Lesson) -> torch.optim.Optimizer:
+    """An optimizer whose first group follows the schedule and whose second, a predictor's, does not."""
+    predictor = getattr(objective, "predictor", None)
+    constant = {id(p) for p in predictor.parameters()} if predictor is not None else set()
+    trained = [p for p in objective.parameters() if p.requires_grad]
+    groups = [{"params": [p for p in trained if id(p) not in constant]}]
+    if constant:
+        groups.append({"params": [p for p in trained if id(p) in constant]})
+    return make_optimizer(groups, lesson.optimizer, lesson.learning_rate, lesson.weight_decay)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, lesson: Lesson, epoch: int) -> None:
+    """The learning rate of an epoch, counted from 0."""
+    if lesson.cosine:
+        optimizer.param_groups[0]["lr"] = lesson.learning_rate * (1 + math.cos(math.pi * epoch / lesson.epochs)) / 2
+
+
+def cut(rows: Tensor, size: int, order: torch.Generator, least: int) -> list[Tensor]:
+    """Rows in a fresh random order, cut into batches; a last one below `least` rows joins the one before."""
+    shuffled = rows[torch.randperm(len(rows), generator=order).to(rows.device)]
+    parts = list(torch.split(shuffled, max(size, least)))
+    if len(parts) > 1 and len(parts[-1]) < least:
+        parts[-2:] = [torch.cat(parts[-2:])]
+    return parts
