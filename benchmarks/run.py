@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import memory, overhead, startup
+from benchmarks import local_ssl, memory, nat, overhead, startup
 
-BENCHMARKS = {"overhead": overhead.main, "startup": startup.main, "memory": memory.main}
+BENCHMARKS = {
+    "overhead": overhead.main,
+    "nat": nat.main,
+    "local-ssl": local_ssl.main,
+    "startup": startup.main,
+    "memory": memory.main,
+}
 
 
 def main(names: list[str]) -> None:

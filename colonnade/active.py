@@ -68,9 +68,39 @@ def join(parts: list[Tensor], how: str) -> Tensor:
     return stacked.mean(dim=0) if how == "mean" else stacked.sum(dim=0)
 
 
+class Scaler(nn.Module):
+    """Received representations brought to mean 0 and standard deviation 1, per party and dimension.
+
+    Representations that are sent once have whatever scale their objective left them with; a head that reads them
+    beside standardised columns would hardly see small ones.
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, widths: Mapping[str, int]) -> None:
+        super().__init__()
+        ends = np.cumsum([0, *widths.values()]).tolist()
+        self.places = {name: slice(a, b) for name, a, b in zip(widths, ends[:-1], ends[1:], strict=True)}
+        self.register_buffer("mean", torch.zeros(ends[-1]))  # (ΣD,)
+        self.register_buffer("scale", torch.ones(ends[-1]))
+
+    def fit(self, received: Mapping[str, Tensor]) -> None:
+        """Learn the scales from training rows, (N, D) each."""
+        for name, h in received.items():
+            self.mean[self.places[name]] = h.mean(dim=0)
+            spread = h.std(dim=0, correction=0)
+            self.scale[self.places[name]] = torch.where(spread < 1e-6, torch.ones_like(spread), spread)
+
+    def forward(self, name: str, h: Tensor) -> Tensor:
+        """(B, D) → (B, D)."""
+        return (h - self.mean[self.places[name]]) / self.scale[self.places[name]]
+
+
 class ActiveParty(Party):
     """The party that runs the method."""
 
+    scaler: Scaler | None = None  # where representations are sent once
     head: nn.Module
     optimizer: torch.optim.Optimizer
 
@@ -101,8 +131,11 @@ class ActiveParty(Party):
             self.head = mlp([fan_in, *hidden, self.targets.outputs]).to(self.device)
 
     def modules(self) -> dict[str, nn.Module]:
-        """Own encoder and head."""
-        return {**super().modules(), "head": self.head} if hasattr(self, "head") else super().modules()
+        """Own encoder, scaler and head, as far as they are built."""
+        own = super().modules()
+        if self.scaler is not None:
+            own["scaler"] = self.scaler
+        return {**own, "head": self.head} if hasattr(self, "head") else own
 
     def begin(self, *, optimizer: str, learning_rate: float, weight_decay: float) -> None:
         """Start training own encoder and head with a fresh optimizer."""
@@ -112,10 +145,15 @@ class ActiveParty(Party):
 
     def logits(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
         """The head's output; a passive party that sent nothing counts as zero."""
-        parts = [] if own is None else [own]
+        parts = []
+        if own is not None:
+            parts.append(self.scaler(self.name, own) if self.scaler and self.name in self.scaler.places else own)
         for name, width in self.widths.items():
             h = received.get(name)
-            parts.append(torch.zeros(rows, width, device=self.device) if h is None else h)
+            if h is None:
+                parts.append(torch.zeros(rows, width, device=self.device))
+            else:
+                parts.append(h if self.scaler is None else self.scaler(name, h))
         with self.autocast():
             out: Tensor = self.head(join(parts, self.join))
         return out.float()

@@ -83,6 +83,9 @@ def compare(
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Runs at a time; 0: one per core.")] = 0,
     parties: Parties = None,
     settings: Settings = None,
+    target: Annotated[
+        float | None, typer.Option(help="Also report the bytes sent until the validation score first reached this.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for results; finished runs found there are not run again.")
     ] = None,
@@ -96,7 +99,7 @@ def compare(
     """
     from colonnade.console import compare_methods
 
-    compare_methods(data, methods, labels, aligned, seeds, jobs, parties, settings or [], out, json_)
+    compare_methods(data, methods, labels, aligned, seeds, jobs, parties, settings or [], target, out, json_)
 
 
 @app.command()

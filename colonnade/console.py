@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -18,6 +19,7 @@ from colonnade.bench.files import write_json
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import parse_settings
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
+from colonnade.report.tables import target_text
 from colonnade.report.text import aligned_text, bytes_text, labels_text, score_text
 
 console = Console(highlight=False)
@@ -98,7 +100,7 @@ def _print_run(record: dict[str, Any]) -> None:
 
 def compare_methods(
     data: str, methods: str, labels: str | None, aligned: str, seeds: int, jobs: int, parties: int | None,
-    settings: list[str], out: Path | None, json_: Path | None,
+    settings: list[str], target: float | None, out: Path | None, json_: Path | None,
 ) -> None:  # fmt: skip
     """Run a comparison, print its table, and write its page."""
     problems: list[str] = []
@@ -128,10 +130,10 @@ def compare_methods(
         def done(outcome: Outcome) -> None:
             bars.update(task, advance=1, description=outcome.cell.method)
 
-        outcomes = run_grid(cells, folder, jobs=jobs, done=done)
+        outcomes = run_grid(cells, folder, jobs=jobs, done=done, target=target)
     records = [o.record for o in outcomes if o.record is not None]
     if records:
-        print_summary(records)
+        print_summary(records, target)
         write_page(folder, None)
     if json_ is not None:
         write_json(json_, {"runs": records})
@@ -139,35 +141,47 @@ def compare_methods(
     raise_all(failed, ConfigError, f"{len(failed)} of {len(cells)} runs failed")
 
 
-def print_summary(records: list[dict[str, Any]]) -> None:
+def print_summary(records: list[dict[str, Any]], target: float | None = None) -> None:
     """One table per comparison: mean and standard deviation over seeds, the best of each setting in bold."""
     metric = records[0]["metric"]
-    rows = summarise(records)
+    rows = summarise(records, target)
     marked = marks(rows, metric)
     better = "higher" if higher_is_better(metric) else "lower"
-    table = Table(title=f"{records[0]['data']}: {metric} on test rows ({better} is better)", title_justify="left")
-    for heading in ("labels", "aligned", "method"):
-        table.add_column(heading)
-    for heading in ("mean ± std", "seeds", "sent", "seconds"):
-        table.add_column(heading, justify="right")
-    last = None
-    for row in rows:
-        if last is not None and row.setting != last.setting:
+    columns: dict[str, Callable[[Row], str]] = {
+        "labels": lambda row: labels_text(row.labels),
+        "aligned": lambda row: aligned_text(row.aligned),
+        "method": lambda row: row.method,
+        "mean ± std": lambda row: _score(row, marked.get(row, "")),
+        "seeds": lambda row: str(row.n),
+        "sent": lambda row: bytes_text(row.bytes) if row.bytes else "nothing",
+        "seconds": lambda row: f"{row.seconds:.1f}",
+    }
+    if target is not None:
+        columns[f"to {target:g}"] = target_text
+    seeds = ""
+    if len({row.aligned for row in rows}) == 1:
+        del columns["aligned"]
+    if len({row.n for row in rows}) == 1:
+        del columns["seeds"]
+        seeds = f", {rows[0].n} seed{'s' if rows[0].n > 1 else ''}"
+    title = f"{records[0]['data']}: {metric} on test rows ({better} is better){seeds}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+    for heading in columns:
+        table.add_column(
+            heading, no_wrap=True, justify="left" if heading in ("labels", "aligned", "method") else "right"
+        )
+    for row, before in zip(rows, [None, *rows], strict=False):
+        same = before is not None and row.setting == before.setting
+        if before is not None and not same:
             table.add_section()
-        table.add_row(*_cells(row, marked.get(row, ""), last))
-        last = row
+        table.add_row(*("" if same and name in ("labels", "aligned") else text(row) for name, text in columns.items()))
     console.print(table)
     console.print("[bold]bold[/bold]: best; •: within one standard deviation of it", style="dim")
 
 
-def _cells(row: Row, mark: str, last: Row | None) -> list[str]:
-    same = last is not None and row.setting == last.setting
+def _score(row: Row, mark: str) -> str:
     text = score_text(row.mean, row.std)
-    score = f"[bold]{text}[/bold]" if mark == "best" else f"• {text}" if mark == "close" else text
-    return [
-        "" if same else labels_text(row.labels), "" if same else aligned_text(row.aligned), row.method, score,
-        str(row.n), bytes_text(row.bytes) if row.bytes else "nothing", f"{row.seconds:.1f}",
-    ]  # fmt: skip
+    return f"[bold]{text}[/bold]" if mark == "best" else f"• {text}" if mark == "close" else text
 
 
 def write_page(folder: Path, out: Path | None) -> None:

@@ -80,9 +80,11 @@ def _settings_by_method(methods: Sequence[str], settings: dict[str, Any]) -> dic
     return out
 
 
-def run_grid(cells: Sequence[Cell], folder: Path, *, jobs: int, done: Callable[[Outcome], None]) -> list[Outcome]:
+def run_grid(
+    cells: Sequence[Cell], folder: Path, *, jobs: int, done: Callable[[Outcome], None], target: float | None = None
+) -> list[Outcome]:
     """Run the cells that are not on disk yet; each finished one is on disk before `done` hears of it."""
-    write_json(folder / "comparison.json", {"cells": [cell.key for cell in cells]})
+    write_json(folder / "comparison.json", {"cells": [cell.key for cell in cells], "target": target})
     outcomes = []
     todo = []
     for cell in cells:

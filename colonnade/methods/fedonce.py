@@ -7,6 +7,7 @@ f_w the host's aggregation model, which reads the host's raw columns x^1 and all
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -30,6 +31,7 @@ class _OneRound(FederatedMethod):
     """Algorithm 1 without the privacy lines; a subclass says what the guests learn."""
 
     paper = "Wu et al. 2022"
+    scales_received: ClassVar[bool] = True
 
     head_hidden: tuple[int, ...] = (64,)  # host model; FC(30) for phishing in Table 2
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from colonnade.active import JOINS, ActiveParty, Targets
+from colonnade.active import JOINS, ActiveParty, Scaler, Targets
 from colonnade.data.ids import Ids
 from colonnade.data.labels import Labels
 from colonnade.data.preprocess import Preprocessor
@@ -55,6 +55,8 @@ class NetworkMethod(Method):
 
     needs_aligned_labels: ClassVar[bool] = True
     needs_own_columns: ClassVar[bool] = False  # whether the active party must have columns
+    freezes_own: ClassVar[bool] = False  # whether the active party's own encoder stays as pre-training left it
+    scales_received: ClassVar[bool] = False  # whether representations, sent once, are standardised on arrival
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""
@@ -171,6 +173,7 @@ class NetworkMethod(Method):
         if hasattr(active, "head"):
             return
         active.precision = self.precision
+        active.frozen = self.freezes_own
         if active.preprocessor is None:
             active.fit_preprocessor()
         if active.preprocessor is not None:
@@ -178,6 +181,9 @@ class NetworkMethod(Method):
         with fed.phase("setup"):
             answers = fed.ask_values("prepare", **self.plan(), precision=self.precision)
         received = {name: int(answer["width"]) for name, answer in answers.items()}  # type: ignore[arg-type]
+        if self.scales_received:
+            own = {active.name: active.width} if active.frozen and active.encoder is not None else {}
+            active.scaler = Scaler({**own, **received}).to(active.device)
         self.build_head(active, received)
 
     def build_own_encoder(self, active: ActiveParty) -> None:

@@ -31,6 +31,9 @@ def one_shot_training(
     with fed.phase(monitor.name):
         sent = fed.ask("represent", rows=rows.to(torch.int32), **also)
     monitor.received = {name: h[n:] for name, h in sent.items()}
+    if active.scaler is not None:
+        own = {active.name: active.encode_table("train", rows)} if active.name in active.scaler.places else {}
+        active.scaler.fit({**own, **{name: h[:n] for name, h in sent.items()}})
     order = generator(seed, active.name, monitor.name)
     active.begin(optimizer=optimizer, learning_rate=learning_rate, weight_decay=weight_decay)
     for epoch in range(1, monitor.epochs + 1):

@@ -10,6 +10,7 @@ columns is, besides, one of the M parties: it pre-trains its own encoder like th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from colonnade.federation import Federation
 from colonnade.methods.monitor import Monitor
@@ -49,6 +50,8 @@ class SSVFLI(_SSVFL):
     name = "ss-vfl-i"
     paper = "Castiglia et al. 2022"
     summary = "each party pre-trains by contrast, sends its representations once; a head learns from them"
+    freezes_own: ClassVar[bool] = True  # an active party with columns is one of the M parties
+    scales_received: ClassVar[bool] = True
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1."""

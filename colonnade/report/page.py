@@ -15,7 +15,7 @@ from colonnade.report.assets import CSS, SCRIPT, WATCH
 from colonnade.report.curves import learning_curves
 from colonnade.report.maps import map_plots
 from colonnade.report.palette import Plot, Style, styles
-from colonnade.report.records import Record, read_records
+from colonnade.report.records import Record, read_records, read_target
 from colonnade.report.scores import score_by_bytes, score_panels
 from colonnade.report.summary import Row, Setting, setting_of, settings, summarise
 from colonnade.report.tables import configuration, run_figures, summary_table, versions
@@ -48,7 +48,7 @@ def write_report(folder: Path | str, out: Path | str | None = None) -> Path:
         MissingDependencyError: plotly is not installed.
     """
     folder = Path(folder)
-    text = render(read_records(folder))
+    text = render(read_records(folder), read_target(folder))
     target = folder / "report.html" if out is None else Path(out)
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
@@ -63,11 +63,11 @@ def write_report(folder: Path | str, out: Path | str | None = None) -> Path:
     return target
 
 
-def render(records: list[Record]) -> str:
-    """The whole page as text."""
-    rows = summarise(records)
+def render(records: list[Record], target: float | None = None) -> str:
+    """The whole page as text; with a target score, the table says how many bytes it took to reach it."""
+    rows = summarise(records, target)
     book = _Book()
-    body = _body(records, rows, book)
+    body = _body(records, rows, book, target)
     heading, sentence = escape(title(records, rows)), escape(verdict(records, rows))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -123,14 +123,14 @@ def _plotly(module: str) -> Any:
         raise MissingDependencyError("The report needs plotly. Install it: pip install 'colonnade[report]'") from error
 
 
-def _body(records: list[Record], rows: list[Row], book: _Book) -> str:
+def _body(records: list[Record], rows: list[Row], book: _Book, target: float | None) -> str:
     """The sections of the page."""
     look = styles([row.method for row in rows])
     metric = records[0]["metric"]
     if len(records) == 1:
         parts = [run_figures(records[0])]
     else:
-        parts = [f"<section><h2>Summary</h2>{summary_table(rows, metric, look)}</section>"]
+        parts = [f"<section><h2>Summary</h2>{summary_table(rows, metric, look, target)}</section>"]
     panels = score_panels(rows, metric, look) if len(records) > 1 else []
     if panels:
         by_labels = len({row.labels for row in rows}) > 1

@@ -92,6 +92,15 @@ def _cells(folder: Path) -> list[Path]:
     return [path for name in names if (path := folder / "cells" / f"{name}.json").is_file()]
 
 
+def read_target(folder: Path | str) -> float | None:
+    """The target score that a comparison was asked about, if it was."""
+    listed = Path(folder) / "comparison.json"
+    if not listed.is_file():
+        return None
+    target: float | None = json.loads(listed.read_text(encoding="utf-8")).get("target")
+    return target
+
+
 def _load(file: Path, name: str, problems: list[str]) -> Record | None:
     """The object in `file`, or None with a line in `problems`."""
     try:

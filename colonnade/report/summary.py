@@ -25,6 +25,8 @@ class Row:
     std: float | None  # sample standard deviation (n - 1); None with one run
     bytes: int  # mean over the runs
     seconds: float  # mean over the runs
+    reached: int = 0  # runs whose validation score reached the target
+    to_target: int | None = None  # bytes sent until then, mean over those runs
 
     @property
     def setting(self) -> Setting:
@@ -72,7 +74,16 @@ def setting_order(setting: Setting) -> tuple[float, ...]:
     return kind, labels or 0.0, math.inf if aligned is None else aligned
 
 
-def summarise(records: Iterable[dict[str, Any]]) -> list[Row]:
+def bytes_to_target(record: dict[str, Any], target: float) -> int | None:
+    """Bytes sent when the validation score first reached `target` (Castiglia et al. 2022, Table 1); None: never."""
+    sign = 1 if higher_is_better(record["metric"]) else -1
+    for epoch in record.get("history") or []:
+        if "validation" in epoch and sign * epoch["validation"] >= sign * target:
+            return int(epoch.get("bytes", 0))
+    return None
+
+
+def summarise(records: Iterable[dict[str, Any]], target: float | None = None) -> list[Row]:
     """One row per method and setting, settings in order and the best method of each first.
 
     Example: scores 0.8 and 0.9 give mean 0.85 and std sqrt(2 * 0.05**2 / 1) = 0.0707.
@@ -82,12 +93,14 @@ def summarise(records: Iterable[dict[str, Any]]) -> list[Row]:
     for record in records:
         metric = record["metric"]
         groups.setdefault((setting_of(record), record["method"]), []).append(record)
-    rows = [_row(method, setting, group) for (setting, method), group in groups.items()]
+    rows = [_row(method, setting, group, target) for (setting, method), group in groups.items()]
     better = best_first(metric)
     return sorted(rows, key=lambda row: (setting_order(row.setting), better(row), row.method))
 
 
-def _row(method: str, setting: Setting, group: list[dict[str, Any]]) -> Row:
+def _row(method: str, setting: Setting, group: list[dict[str, Any]], target: float | None) -> Row:
+    found = [] if target is None else [bytes_to_target(record, target) for record in group]
+    reached = [size for size in found if size is not None]
     scores = [float(record["score"]) for record in group]
     finite = all(math.isfinite(score) for score in scores)
     return Row(
@@ -99,6 +112,8 @@ def _row(method: str, setting: Setting, group: list[dict[str, Any]]) -> Row:
         std=statistics.stdev(scores) if finite and len(scores) > 1 else None,
         bytes=round(statistics.fmean(record["traffic"]["bytes"] for record in group)),
         seconds=statistics.fmean(record["seconds"] for record in group),
+        reached=len(reached),
+        to_target=round(statistics.fmean(reached)) if reached else None,
     )
 
 

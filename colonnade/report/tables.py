@@ -19,10 +19,12 @@ _MARKS = {
 }
 
 
-def summary_table(rows: list[Row], metric: str, look: dict[str, Style]) -> str:
+def summary_table(rows: list[Row], metric: str, look: dict[str, Style], target: float | None = None) -> str:
     """Method by setting, sortable; the best of each setting and those within one standard deviation are marked."""
     marked = marks(rows, metric)
     heads = ["method", "labels", "aligned", metric, "seeds", "bytes sent", "seconds"]
+    if target is not None:
+        heads.append(f"bytes to {target:g}")
     head = "".join(
         f'<th scope="col"{"" if i == 0 else _NUMBER}><button type="button">{escape(name)}</button></th>'
         for i, name in enumerate(heads)
@@ -30,12 +32,17 @@ def summary_table(rows: list[Row], metric: str, look: dict[str, Style]) -> str:
     body = []
     for i, row in enumerate(rows):
         first = i > 0 and row.setting != rows[i - 1].setting
-        body.append(_summary_row(row, marked.get(row, ""), look[row.method], first))
+        body.append(_summary_row(row, marked.get(row, ""), look[row.method], first, target is not None))
     direction = "Higher" if higher_is_better(metric) else "Lower"
     caption = (
         f"Mean ± standard deviation of {escape(metric)} on the test split over seeds; {direction.lower()} is better. "
         "Bytes and seconds are means. Click a heading to sort."
     )
+    if target is not None:
+        caption += (
+            f" The last column has the bytes sent until the validation score first reached {target:g}, "
+            "mean over the seeds that did."
+        )
     return (
         '<div class="scroll" role="region" aria-label="Summary table" tabindex="0">'
         f'<table class="sortable"><caption><span>{caption}</span></caption>'
@@ -43,7 +50,15 @@ def summary_table(rows: list[Row], metric: str, look: dict[str, Style]) -> str:
     )
 
 
-def _summary_row(row: Row, mark: str, style: Style, starts_setting: bool) -> str:
+def target_text(row: Row) -> str:
+    """The bytes to the target, and how many seeds reached it where some did not."""
+    if row.to_target is None:
+        return "not reached"
+    size = bytes_text(row.to_target) if row.to_target else "nothing"
+    return size if row.reached == row.n else f"{size} ({row.reached}/{row.n})"
+
+
+def _summary_row(row: Row, mark: str, style: Style, starts_setting: bool, with_target: bool = False) -> str:
     """One row; `data-value` is what sorting goes by."""
     classes = " ".join(name for name in (mark, "starts" if starts_setting else "") if name)
     swatch = f'<span class="swatch" style="background:{style.colour}"></span>'
@@ -57,6 +72,8 @@ def _summary_row(row: Row, mark: str, style: Style, starts_setting: bool) -> str
         (row.bytes, bytes_text(row.bytes) if row.bytes else "nothing"),
         (row.seconds, seconds_text(row.seconds)),
     ]
+    if with_target:
+        cells.append((math.inf if row.to_target is None else row.to_target, target_text(row)))
     inner = "".join(f'<td{_NUMBER} data-value="{_sort_value(value)}">{text}</td>' for value, text in cells)
     method = escape(row.method)
     name = f'<th scope="row" title="{method}" data-value="{method}">{swatch}{method}</th>'
