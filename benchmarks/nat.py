@@ -6,6 +6,8 @@ a new assignment in every epoch.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 from scipy.optimize import linear_sum_assignment
@@ -44,7 +46,7 @@ class PlainLoop:
         widths = (COLUMNS, *HIDDEN)
         self.nets = [
             nn.Sequential(
-                *(layer for a, b in zip(widths, widths[1:], strict=False) for layer in (nn.Linear(a, b), nn.ReLU())),
+                *(layer for a, b in pairwise(widths) for layer in (nn.Linear(a, b), nn.ReLU())),
                 nn.Linear(widths[-1], WIDTH),
             )
             for _ in self.x

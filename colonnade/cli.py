@@ -36,14 +36,19 @@ Json = Annotated[Path | None, typer.Option("--json", help="Write the record to t
 
 
 @app.command("list")
-def list_(json_: Json = None) -> None:
-    """What there is: methods, datasets, objectives and papers.
+def list_(
+    method: Annotated[str | None, typer.Argument(help="A method, to see its options.")] = None, json_: Json = None
+) -> None:
+    """What there is: methods with their papers, datasets, objectives; or the options of one method.
 
-    Example: colonnade list --json all.json
+    Example: colonnade list splitnn
     """
-    from colonnade.console import show_list
+    from colonnade.console import show_list, show_options
 
-    show_list(json_)
+    if method is None:
+        show_list(json_)
+    else:
+        show_options(method, json_)
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from colonnade.bench.cell import Cell, run_cell
 from colonnade.bench.compare import Outcome, grid, run_grid
 from colonnade.bench.files import write_json
 from colonnade.errors import ConfigError, raise_all
-from colonnade.methods.options import parse_settings
+from colonnade.methods.options import describe_options, parse_settings
+from colonnade.methods.store import method_named
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
 from colonnade.report.tables import target_text
 from colonnade.report.text import aligned_text, bytes_text, labels_text, score_text
@@ -49,6 +51,19 @@ def show_list(json_: Path | None) -> None:
         fields = ("title", "parties", "task", "metric", "source", "terms")
         datasets = {n: {**{f: getattr(d, f) for f in fields}, "available": d.available()} for n, d in DATASETS.items()}
         write_json(json_, {"methods": methods, "datasets": datasets, "objectives": list(OBJECTIVES)})
+
+
+def show_options(method: str, json_: Path | None) -> None:
+    """Print the options of one method: what `--set` takes."""
+    options = describe_options(method_named(method))
+    table = Table(title=f"Options of {method} (--set name=value)", title_justify="left", box=None, padding=(0, 2))
+    for heading in ("option", "default", "meaning"):
+        table.add_column(heading)
+    for option in options:
+        table.add_row(f"[bold]{option.name}[/bold]", option.default, option.meaning)
+    console.print(table)
+    if json_ is not None:
+        write_json(json_, [asdict(option) for option in options])
 
 
 def run_once(

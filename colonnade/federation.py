@@ -35,6 +35,7 @@ class Federation:
         self.active = active
         self.engine = engine
         self.wire = engine.wire
+        self.wire.active = active.name
         self.passive = engine.names
         self._phase = "setup"
 

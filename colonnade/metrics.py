@@ -79,5 +79,6 @@ def _by_scikit_learn(
 def scores(
     truth: npt.NDArray[Any], predicted: npt.NDArray[Any], classes: npt.NDArray[Any], task: Task
 ) -> dict[str, float]:
-    """Every metric that fits the task."""
-    return {name: score(name, truth, predicted, classes) for name, tasks in METRICS.items() if task in tasks}
+    """Every metric that fits the task, and says something: of five classes or fewer, the top five are all."""
+    fitting = [name for name, tasks in METRICS.items() if task in tasks and (name != "top5" or len(classes) > 5)]
+    return {name: score(name, truth, predicted, classes) for name in fitting}

@@ -37,7 +37,7 @@ def test_classification_agrees_with_scikit_learn(classes: int) -> None:
         return
     assert found["f1"] == pytest.approx(reference.f1_score(truth, named, average="macro"))
     assert found["auc"] == pytest.approx(reference.roc_auc_score(truth, p, multi_class="ovr"))
-    assert found["top5"] == pytest.approx(reference.top_k_accuracy_score(truth, p, k=5) if classes > 5 else 1.0)
+    assert found.get("top5") == (pytest.approx(reference.top_k_accuracy_score(truth, p, k=5)) if classes > 5 else None)
 
 
 def test_regression_agrees_with_scikit_learn() -> None:

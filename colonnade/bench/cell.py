@@ -42,10 +42,19 @@ class Cell:
     def build(self) -> Method:
         """The method, with its options checked."""
         name, own = parse_method(self.method)
-        options = {**self.options, **own}
+        options = {**self._described(name), **self.options, **own}
         if "seed" in options:
             raise ConfigError("seed is not set as an option of the method. Use --seed, or --seeds of a comparison.")
         return method_named(name)(seed=self.seed, **options)
+
+    def _described(self, name: str) -> dict[str, Any]:
+        """Options that the TOML description gives to this method."""
+        if not self.data.endswith(".toml"):
+            return {}
+        from colonnade.data.description import read_method
+
+        described, options = read_method(Path(self.data))
+        return options if described == name else {}
 
     def split(self) -> tuple[Split, str]:
         """The rows, and the metric they are scored by."""
@@ -57,6 +66,10 @@ class Cell:
             description = read_description(Path(self.data))
             parts = description.split(self.labels, self.aligned, self.seed)
             return parts, description.metric or ("rmse" if description.data.task == "regression" else "accuracy")
+        if Path(self.data).suffix in (".csv", ".tsv", ".gz", ".parquet"):
+            raise ConfigError(
+                f"--data {self.data} is a table. Describe the parties' tables in a TOML file: see the README."
+            )
         source = dataset(self.data)
         return source(labels=self.labels, aligned=self.aligned, seed=self.seed, parties=self.parties), source.metric
 

@@ -96,6 +96,12 @@ def read_description(path: str | Path) -> Description:
     return Description(path, data, metric, method.pop("name", None), method)
 
 
+def read_method(path: str | Path) -> tuple[str | None, dict[str, Any]]:
+    """The method that a TOML file names and its options, without reading the tables."""
+    method = dict(_toml(Path(path)).get("method", {}))
+    return method.pop("name", None), {key: tuple(v) if isinstance(v, list) else v for key, v in method.items()}
+
+
 def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -25,7 +25,7 @@ class FedLocalSSL(PretrainedMethod):
     summary = "each party pre-trains by self-supervision (simsiam, byol, moco, …), then all train as in splitnn"
 
     objective: str | type[Objective] | OwnObjective = "simsiam"  # or byol, moco, contrastive, scarf, nat, or your own
-    projection: int = 512  # width of the projector, as in the authors' code
+    projection: int = 128  # width of the projector; 512 in the authors' code, whose encoders are as wide
     rate: float = 0.3  # share of columns distorted in a view
     cosine: bool = True  # the learning rate falls to 0 along a cosine, except the predictor's
 

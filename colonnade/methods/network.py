@@ -70,7 +70,9 @@ class NetworkMethod(Method):
         one_of(problems, "optimizer", self.optimizer, OPTIMIZERS)
         one_of(problems, "precision", self.precision, ("float32", "bf16"))
         check_mapping(problems, "encoders", self.encoders)
-        if self.device.startswith("cuda") and not torch.cuda.is_available():
+        if not isinstance(self.device, str) or not self.device.startswith(("cpu", "cuda")):
+            problems.append(f"device must be 'cpu' or 'cuda' (or 'cuda:1', …). Got {self.device!r}.")
+        elif self.device.startswith("cuda") and not torch.cuda.is_available():
             problems.append(f"device={self.device!r}, but no CUDA device is here. Use device='cpu'.")
 
     def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:

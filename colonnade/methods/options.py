@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from colonnade.errors import ConfigError, did_you_mean, raise_all
@@ -50,6 +52,30 @@ class Options:
             if f.default is MISSING or getattr(self, f.name) != f.default
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+@dataclass(frozen=True)
+class Described:
+    """One option as a person reads it."""
+
+    name: str
+    default: str  # as `--set` takes it
+    meaning: str  # the comment beside the field
+
+
+def describe_options(method: type[Options]) -> list[Described]:
+    """The options of a method, in order; meanings are the comments beside the fields, nearest class first."""
+    meanings: dict[str, str] = {}
+    for cls in method.__mro__:
+        if issubclass(cls, Options) and cls is not Options:
+            for name, meaning in re.findall(r"^    (\w+): .+?  # (.+)$", inspect.getsource(cls), re.MULTILINE):
+                meanings.setdefault(name, meaning)
+    found = []
+    for field in fields(method):  # type: ignore[arg-type]
+        value = list(field.default) if isinstance(field.default, tuple) else field.default
+        default = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        found.append(Described(field.name, default, meanings.get(field.name, field.name.replace("_", " "))))
+    return found
 
 
 def parse_value(text: str) -> Any:
@@ -102,7 +128,7 @@ def widths(problems: list[str], name: str, value: object) -> None:
     """A tuple of layer widths."""
     good = isinstance(value, tuple | list) and all(isinstance(v, int) and v > 0 for v in value)
     if not good:
-        problems.append(f"{name} must be a tuple of layer widths. Got {value!r}. Use e.g. (128, 64), or () for none.")
+        problems.append(f"{name} must be a tuple of layer widths. Got {value!r}. Use e.g. [128, 64], or [] for none.")
 
 
 def check_mapping(problems: list[str], name: str, value: object) -> None:

@@ -28,7 +28,7 @@ class _SSVFL(PretrainedMethod):
     objective: str = "contrastive"  # Eq. 2; the authors' code has MoCo instead
     temperature: float = 0.2  # τ of Eq. 1 and 2
     projection: int = 128  # width of the projector that pre-training puts on the encoder, and drops afterwards
-    rate: float = 0.3  # share of columns that make a positive pair differ
+    rate: float = 0.6  # share of columns in which a positive pair differs
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""

@@ -82,7 +82,7 @@ class VFLHLPA(_HybridPretraining):
     needs_own_columns: ClassVar[bool] = True
 
     beta: float = 0.1  # β of Eq. 7; the paper does not print its value
-    warm_start: bool = True  # start the active party at Θ^1, Θ^0; False: at random, as Algorithm 1, line 1 has it
+    warm_start: bool = False  # start the active party at Θ^1, Θ^0 and not, as Algorithm 1 does, at random
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""

@@ -85,20 +85,28 @@ def _cells(folder: Path) -> list[Path]:
 
     The list matters when the same folder was used with other options before: finished runs of both are kept.
     """
-    listed = folder / "comparison.json"
-    if not listed.is_file():
+    names = _comparison(folder).get("cells")
+    if names is None:
         return sorted((folder / "cells").glob("*.json"))
-    names = json.loads(listed.read_text(encoding="utf-8"))["cells"]
     return [path for name in names if (path := folder / "cells" / f"{name}.json").is_file()]
 
 
 def read_target(folder: Path | str) -> float | None:
     """The target score that a comparison was asked about, if it was."""
-    listed = Path(folder) / "comparison.json"
-    if not listed.is_file():
-        return None
-    target: float | None = json.loads(listed.read_text(encoding="utf-8")).get("target")
+    target: float | None = _comparison(Path(folder)).get("target")
     return target
+
+
+def _comparison(folder: Path) -> dict[str, Any]:
+    """What `DIR/comparison.json` says; nothing when it is not there."""
+    listed = folder / "comparison.json"
+    if not listed.is_file():
+        return {}
+    try:
+        found: dict[str, Any] = json.loads(listed.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{listed} is not readable JSON ({error}). Run the comparison again.") from None
+    return found
 
 
 def _load(file: Path, name: str, problems: list[str]) -> Record | None:

@@ -14,6 +14,7 @@ from colonnade.wire.message import KINDS, Message
 from colonnade.wire.meter import Traffic
 
 Observer = Callable[[Message], None]
+MAX_TEXT, MAX_ITEMS = 100, 32  # the largest text and list that a message's values may hold
 
 
 @dataclass
@@ -25,6 +26,7 @@ class Wire:
     """
 
     precision: Precision = "float32"
+    active: str | None = None  # the party that messages go up to and come down from
     traffic: Traffic = field(default_factory=Traffic)
     observers: list[Observer] = field(default_factory=list)
     audit: dict[tuple[str, str, str, str], dict[str, object]] = field(default_factory=dict)
@@ -37,6 +39,10 @@ class Wire:
                 f"{message.sender!r} sent the undeclared kind {message.kind!r}. Declared: {', '.join(KINDS)}."
             )
         check(message)
+        if self.active is not None and (message.receiver == self.active) != (kind.direction == "up"):
+            raise WireError(
+                f"{message.kind} may only go {kind.direction}, not from {message.sender!r} to {message.receiver!r}."
+            )
         packed = pack(message, self.precision)
         size = frame_size(packed)
         received = message if packed is message else unpack(packed)
@@ -68,6 +74,9 @@ def check(message: Message) -> None:
     place = f"{message.kind} from {message.sender!r} to {message.receiver!r}"
     if message.values and not kind.values.issuperset(message.values):
         raise WireError(f"{place} carries undeclared values {sorted(set(message.values) - kind.values)}.")
+    for name, value in message.values.items():
+        if not _is_setting(value):
+            raise WireError(f"{place}: {name!r} is no setting: a number, a short text, or a few whole numbers.")
     for name, tensor in message.tensors.items():
         declared = kind.tensors.get(name)
         if declared is None:
@@ -83,6 +92,13 @@ def check(message: Message) -> None:
             raise WireError(
                 f"{place}: {name!r} holds NaN or infinity. Lower the learning rate, or look at the party's data."
             )
+
+
+def _is_setting(value: object) -> bool:
+    """Values are settings, never data: what is large travels as a tensor, which its kind declares."""
+    if isinstance(value, list):
+        return len(value) <= MAX_ITEMS and all(type(item) is int for item in value)
+    return value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= MAX_TEXT)
 
 
 def _finite(tensor: torch.Tensor) -> bool:

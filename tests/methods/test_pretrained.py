@@ -42,7 +42,7 @@ def test_one_round_methods_send_one_message_per_passive_party(name: str, parties
 
 @pytest.mark.parametrize("name", PRETRAINED)
 def test_rows_without_label_or_partner_are_learnt_from(name: str) -> None:
-    """Taking away a passive party's unaligned rows changes what it has learnt; the active party's, too, for vflhlp-a."""
+    """Without a passive party's unaligned rows, something else is learnt; vflhlp-a learns from unaligned labels."""
     data = make_data()
     changed = "p0" if name == "vflhlp-a" else "p1"
     views = {
@@ -163,7 +163,7 @@ def test_vflhlp_constraint_is_eq_8_by_hand() -> None:
     constraint = method.pretrain_active(fed, monitor)
     for now, then in zip(fed.active.encoder.parameters(), start, strict=True):
         assert torch.equal(now, then)  # without warm start, Algorithm 1 begins where it was
-    value = float(constraint())
+    value = constraint().item()
     # pull the weights to where the constraint is zero by following its gradient exactly: θ - ∇/β = Θ
     parameters = [*fed.active.encoder.parameters(), fed.active.head[0].weight]
     gradients = torch.autograd.grad(constraint(), parameters)
@@ -176,14 +176,14 @@ def test_vflhlp_constraint_is_eq_8_by_hand() -> None:
 
 def test_vflhlp_starts_at_the_active_partys_own_model() -> None:
     split = cn.split(make_data())
-    method = small("vflhlp-a", beta=1.0)
+    method = small("vflhlp-a", beta=1.0, warm_start=True)
     method.task_, method.metric_, method.history_ = split.train.task, "accuracy", []
     fed = method._assemble(split.train)
     method.prepare(fed)
     from colonnade.methods.monitor import Monitor
 
     constraint = method.pretrain_active(fed, Monitor(fed, "accuracy", [], lambda *a: None, 5, 5))
-    assert float(constraint()) == 0.0
+    assert constraint().item() == 0.0
 
 
 def test_fedonce_multi_cannot_end_worse_on_validation_than_fedonce() -> None:
