@@ -93,8 +93,9 @@ class Scaler(nn.Module):
             self.scale[self.places[name]] = torch.where(spread < 1e-6, torch.ones_like(spread), spread)
 
     def forward(self, name: str, h: Tensor) -> Tensor:
-        """(B, D) → (B, D)."""
-        return (h - self.mean[self.places[name]]) / self.scale[self.places[name]]
+        """(B, D) → (B, D); a row of zeros is one that the party does not hold, and stays zero."""
+        held = h.ne(0).any(dim=1, keepdim=True)  # (B, 1)
+        return torch.where(held, (h - self.mean[self.places[name]]) / self.scale[self.places[name]], 0.0)
 
 
 class ActiveParty(Party):
@@ -143,8 +144,8 @@ class ActiveParty(Party):
         parameters = [p for module in trained.values() for p in module.parameters()]
         self.optimizer = make_optimizer(parameters, optimizer, learning_rate, weight_decay)
 
-    def logits(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
-        """The head's output; a passive party that sent nothing counts as zero."""
+    def joint(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
+        """What the head reads; a passive party that sent nothing counts as zero."""
         parts = []
         if own is not None:
             parts.append(self.scaler(self.name, own) if self.scaler and self.name in self.scaler.places else own)
@@ -154,8 +155,12 @@ class ActiveParty(Party):
                 parts.append(torch.zeros(rows, width, device=self.device))
             else:
                 parts.append(h if self.scaler is None else self.scaler(name, h))
+        return join(parts, self.join)
+
+    def logits(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
+        """The head's output, (B, C)."""
         with self.autocast():
-            out: Tensor = self.head(join(parts, self.join))
+            out: Tensor = self.head(self.joint(own, received, rows))
         return out.float()
 
     def step(

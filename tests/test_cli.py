@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 import colonnade as cn
 from colonnade.cli import main
 from colonnade.methods.local import Local
+from colonnade.report import summarise
 
 TINY = ["--set", "epochs=2", "--set", "hidden=[8]", "--set", "width=4"]
 DOCUMENTED = {
@@ -398,3 +400,47 @@ def test_the_installed_command_answers(tmp_path: Path) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 2 and done.stderr.startswith("Error: there is no method 'splitn'.")
+
+
+def test_list_of_a_method_shows_its_options(colonnade: Any, tmp_path: Path) -> None:
+    code, out, _ = colonnade("list", "vflhlp", "--json", "options.json")
+    found = {option["name"]: option for option in json.loads((tmp_path / "options.json").read_text())}
+    assert code == 0 and "beta" in out
+    assert found["beta"]["default"] == "0.1" and "Eq. 7" in found["beta"]["meaning"]
+    assert set(found) == {field.name for field in dataclasses.fields(cn.METHODS["vflhlp"])}
+    assert colonnade("list", "vflhpl")[2].count("Did you mean 'vflhlp'?") == 1
+
+
+def test_bytes_to_a_target_are_those_of_the_first_epoch_that_reached_it(colonnade: Any, tmp_path: Path) -> None:
+    options = ["--labels", "30", "--seeds", "2", "--jobs", "1", "--out", "c", "--json", "c.json", "--set", "epochs=40"]
+    arguments = ["compare", "--data", "wine", "--methods", "local,splitnn,fedonce", *options]
+    code, out, _ = colonnade(*arguments, "--target", "0.8")
+    assert code == 0 and "to 0.8" in out
+    runs = json.loads((tmp_path / "c.json").read_text())["runs"]
+    for row in summarise(runs, 0.8):
+        mine = [r for r in runs if r["method"] == row.method]
+        first = [next((e["bytes"] for e in r["history"] if e.get("validation", 0) >= 0.8), None) for r in mine]
+        reached = [b for b in first if b is not None]
+        assert row.reached == len(reached)
+        assert row.to_target == (round(sum(reached) / len(reached)) if reached else None)
+    assert "bytes to 0.8" in (tmp_path / "c" / "report.html").read_text()
+    code, out, _ = colonnade(*arguments, "--target", "1.1")
+    assert "not reached" in out
+
+
+def test_options_of_a_description_are_used(colonnade: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("bank", "shop"):
+        frame = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"]).assign(customer=range(80))
+        frame.assign(y=(frame["a"] > 0).astype(int)).to_csv(tmp_path / f"{name}.csv", index=False)
+    (tmp_path / "own.toml").write_text(
+        '[parties.bank]\ndata = "bank.csv"\nid = "customer"\nlabel = "y"\n'
+        '[parties.shop]\ndata = "shop.csv"\nid = "customer"\ncolumns = ["a", "b"]\n'
+        '[method]\nname = "splitnn"\nepochs = 3\nhidden = [5]\n'
+    )
+    assert colonnade("run", "splitnn", "--data", "own.toml", "--set", "width=7", "--json", "r.json")[0] == 0
+    config = json.loads((tmp_path / "r.json").read_text())["config"]
+    assert (config["epochs"], config["hidden"], config["width"]) == (3, [5], 7)
+    assert colonnade("run", "local", "--data", "own.toml", "--set", "epochs=2", "--json", "l.json")[0] == 0
+    assert json.loads((tmp_path / "l.json").read_text())["config"]["hidden"] == [128]
+    assert "Describe the parties' tables in a TOML file" in colonnade("run", "local", "--data", "bank.csv")[2]

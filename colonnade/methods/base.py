@@ -27,6 +27,13 @@ from colonnade.wire.meter import Traffic
 
 Progress = Callable[[str, int, int], None]  # phase, steps done, steps in all
 FORMAT = 1
+ABSENT = ("error", "zero")
+
+
+def check_absent(absent: str) -> None:
+    """Refuse an unknown way to deal with rows that a party does not hold."""
+    if absent not in ABSENT:
+        raise ConfigError(f"absent must be one of {', '.join(ABSENT)}. Got {absent!r}.")
 
 
 def no_progress(phase: str, done: int, total: int) -> None:
@@ -117,9 +124,11 @@ class Method(Options):
         Args:
             views: party name to table, as in training.
             absent: what to do about rows that a party does not hold: "error", or "zero" (go on with a zero
-                representation, as Wu et al. 2022, App. C do; `absent_` then says who was missing).
+                representation, as Wu et al. 2022, App. C do, or with missing values where all columns are in one
+                place; `absent_` then says how many rows each party lacked).
         """
         self._check_fitted()
+        check_absent(absent)
         if self.task_ == "regression":
             raise ConfigError(
                 "predict_proba is for classification, and this model was trained for regression. Use predict."
@@ -129,6 +138,7 @@ class Method(Options):
     def predict(self, views: Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[Any]:
         """Classes or targets, (N,), in the row order of the active party's view."""
         self._check_fitted()
+        check_absent(absent)
         out = self._outputs(views, absent)[1]
         return out if self.task_ == "regression" else self.classes_[out.argmax(axis=1)]
 
@@ -148,6 +158,7 @@ class Method(Options):
         self, views: Mapping[str, Any], labels: Any, absent: str
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         self._check_fitted()
+        check_absent(absent)
         ids, out = self._outputs(views, absent)
         problems: list[str] = []
         known: Labels = as_labels(labels, ids, "labels", problems)

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from colonnade.data.ids import Ids, locate
+from colonnade.data.ids import Ids, Positions, locate
+from colonnade.data.preprocess import Preprocessor
 from colonnade.data.vertical import VerticalData
-from colonnade.data.view import View, as_view
+from colonnade.data.view import MISSING, View, as_view
 from colonnade.errors import DataError, raise_all
 from colonnade.methods.base import Progress
 from colonnade.methods.local import Local
@@ -21,21 +22,28 @@ EVERYONE = "everyone"  # name of the one party that holds all columns
 
 
 def merge(views: Mapping[str, View], ids: Ids) -> View:
-    """One view with the columns of all parties for `ids`, which every party must hold."""
+    """One view with the columns of all parties for `ids`; values that a party does not hold are missing."""
     images = [name for name, view in views.items() if view.is_image]
     if images:
         raise DataError(f"party {images[0]!r} holds images, and columns of tables only can be put side by side.")
     at = {name: locate(view.ids, ids) for name, view in views.items()}
-    lacking = [f"{name!r} lacks {int((a < 0).sum())} of {len(ids)} rows" for name, a in at.items() if (a < 0).any()]
-    raise_all(lacking, DataError, "All columns of a row are needed in one place")
     return View(
         ids=ids,
-        x=np.concatenate([view.x[at[name]] for name, view in views.items()], axis=1),
+        x=np.concatenate([_rows(view.x, at[name], np.nan) for name, view in views.items()], axis=1),
         columns=tuple(f"{name}.{c}" for name, view in views.items() for c in view.columns),
-        codes=np.concatenate([view.codes[at[name]] for name, view in views.items()], axis=1),
+        codes=np.concatenate([_rows(view.codes, at[name], MISSING) for name, view in views.items()], axis=1),
         fields=tuple(f"{name}.{f}" for name, view in views.items() for f in view.fields),
         vocabularies=tuple(v for view in views.values() for v in view.vocabularies),
     )
+
+
+def _rows(values: npt.NDArray[Any], at: Positions, missing: float) -> npt.NDArray[Any]:
+    """The rows at these positions; `missing` where a position is -1."""
+    if len(values) == 0:
+        return np.full((len(at), *values.shape[1:]), missing, dtype=values.dtype)
+    out = values[at]
+    out[at < 0] = missing
+    return out
 
 
 def merge_data(data: VerticalData) -> VerticalData:
@@ -45,16 +53,38 @@ def merge_data(data: VerticalData) -> VerticalData:
     return VerticalData.of({EVERYONE: view}, data.labels.take(keep), EVERYONE, data.task)
 
 
-def merge_given(views: Mapping[str, Any], parties: Mapping[str, tuple[str, ...]], active: str) -> View:
-    """Tables given for prediction as one view; `parties` maps each party to its categorical columns."""
+def merge_given(
+    views: Mapping[str, Any], made: Preprocessor, parties: Mapping[str, tuple[str, ...]], active: str, absent: str
+) -> tuple[View, dict[str, int]]:
+    """Tables given for prediction as one view, and how many rows each party lacks.
+
+    `parties` maps each party to its categorical columns; `made` is the preprocessing of the merged columns.
+    """
     problems: list[str] = []
     given = {n: as_view(views[n], n, fields, problems) for n, fields in parties.items() if n in views}
-    missing = [repr(n) for n in parties if n not in given]
-    if missing:
-        problems.append(f"party {', '.join(missing)} has no rows, but took part in training. Give its table.")
+    if not given:
+        problems.append(f"no table was given. Give those of {', '.join(map(repr, parties))}.")
     raise_all(problems, DataError, "predict")
-    first = active if active in given else next(iter(given))
-    return merge(given, given[first].ids)
+    ids = given[active if active in given else next(iter(given))].ids
+    lacking = {n: int((locate(given[n].ids, ids) < 0).sum()) if n in given else len(ids) for n in parties}
+    lacking = {n: k for n, k in lacking.items() if k}
+    if lacking and absent == "error":
+        listed = ", ".join(
+            f"{n!r} lacks {k} of {len(ids)} rows" if n in given else f"party {n!r} has no rows"
+            for n, k in lacking.items()
+        )
+        raise DataError(f"predict: {listed}. Give these rows, or use absent='zero' to predict without them.")
+    every = {n: given[n] if n in given else _nothing(n, made) for n in parties}
+    return merge(every, ids), lacking
+
+
+def _nothing(party: str, made: Preprocessor) -> View:
+    """A party's table without a row, with the columns that training had."""
+    columns = tuple(c.removeprefix(f"{party}.") for c in made.columns if c.startswith(f"{party}."))
+    fields = tuple(f.removeprefix(f"{party}.") for f in made.fields if f.startswith(f"{party}."))
+    none = np.zeros(0, dtype=np.int64)
+    codes = np.zeros((0, len(fields)), dtype=np.int32)
+    return View(none, np.zeros((0, len(columns)), np.float32), columns, codes, fields, tuple(() for _ in fields))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -82,13 +112,20 @@ class Combined(Local):
         return {**super().plan(), "hidden": [k * h for h in self.hidden], "width": k * self.width}
 
     def _outputs(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, npt.NDArray[Any]]:
-        merged = merge_given(views, self.parties_, self.active_)
-        return super()._outputs({EVERYONE: merged}, absent)
+        merged, lacking = self._merge(views, absent)
+        out = super()._outputs({EVERYONE: merged}, absent)
+        self.absent_ = lacking
+        return out
+
+    def _merge(self, views: Mapping[str, Any], absent: str) -> tuple[View, dict[str, int]]:
+        made = self.federation_.active.preprocessor
+        assert made is not None
+        return merge_given(views, made, self.parties_, self.active_, absent)
 
     def transform(self, views: Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[np.float32]:
         """The representation that the head reads, (N, D)."""
         self._check_fitted()
-        return super().transform({EVERYONE: merge_given(views, self.parties_, self.active_)}, absent=absent)
+        return super().transform({EVERYONE: self._merge(views, absent)[0]}, absent=absent)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         own, tensors = super()._state()

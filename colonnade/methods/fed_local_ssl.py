@@ -26,7 +26,7 @@ class FedLocalSSL(PretrainedMethod):
 
     objective: str | type[Objective] | OwnObjective = "simsiam"  # or byol, moco, contrastive, scarf, nat, or your own
     projection: int = 128  # width of the projector; 512 in the authors' code, whose encoders are as wide
-    rate: float = 0.3  # share of columns distorted in a view
+    rate: float | None = None  # share of columns distorted in a view; none: the objective's own, 0.3 (scarf: 0.6)
     cosine: bool = True  # the learning rate falls to 0 along a cosine, except the predictor's
 
     def check(self, problems: list[str]) -> None:
@@ -34,7 +34,8 @@ class FedLocalSSL(PretrainedMethod):
         super().check(problems)
         check_objective(problems, self.objective, TRAINABLE)
         at_least(problems, "projection", self.projection, 1)
-        above(problems, "rate", self.rate, 0)
+        if self.rate is not None:
+            above(problems, "rate", self.rate, 0)
 
     def own_objectives(self) -> dict[str, OwnObjective]:
         """The user's objective, where one was passed."""
@@ -49,7 +50,4 @@ class FedLocalSSL(PretrainedMethod):
         )
         augmented = {"rate": self.rate} if name in ("simsiam", "byol", "moco", "contrastive", "scarf") else {}
         pretrain_all(fed, monitor, self.lesson(name, cosine=self.cosine, **projected, **augmented))
-        split_training(
-            fed, monitor, batch_size=self.batch_size, optimizer=self.optimizer, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, seed=self.seed,
-        )  # fmt: skip
+        split_training(fed, monitor, self.training())

@@ -13,8 +13,8 @@ import torch
 
 from colonnade.active import ActiveParty
 from colonnade.federation import Federation
+from colonnade.methods.federated import FederatedMethod
 from colonnade.methods.monitor import Monitor
-from colonnade.methods.network import FederatedMethod
 from colonnade.methods.one_shot import one_shot_training
 from colonnade.methods.options import at_least, one_of
 from colonnade.methods.pretrained import PretrainedMethod
@@ -53,10 +53,8 @@ class _OneRound(FederatedMethod):
         self.prepare(fed)  # l.3: f_θj; the targets C_j are drawn by the guest
         with fed.phase("pretrain"):
             fed.tell("pretrain", **self.guest_lesson().values())  # l.4-15: f_θj(x^j) → P^(t) C_j, at each guest
-        one_shot_training(  # l.16, 19: R_j sent once, of the rows the host can use; l.20-30: f_w(x^1, R_2:k)
-            fed, monitor, batch_size=self.batch_size, optimizer=self.optimizer, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, seed=self.seed,
-        )  # fmt: skip
+        # l.16, 19: R_j sent once, of the rows the host can use; l.20-30: f_w(x^1, R_2:k)
+        one_shot_training(fed, monitor, self.training())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -134,7 +132,4 @@ class FedOnceMulti(FedOnce):
             name="tune",
         )
         tuning.before()  # the one-round model is the first candidate
-        split_training(
-            fed, tuning, batch_size=self.batch_size, optimizer=self.optimizer, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, seed=self.seed,
-        )  # fmt: skip
+        split_training(fed, tuning, self.training())

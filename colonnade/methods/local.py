@@ -34,7 +34,7 @@ class Local(NetworkMethod):
         active = fed.active
         rows = active.labelled.to(active.device)
         order = generator(self.seed, active.name, "train")
-        active.begin(optimizer=self.optimizer, learning_rate=self.learning_rate, weight_decay=self.weight_decay)
+        active.begin(**self.training().update)
         for epoch in range(1, self.epochs + 1):
             total = torch.zeros((), device=active.device)
             for batch in batches(rows, self.batch_size, order):

@@ -16,6 +16,22 @@ from colonnade.federation import Federation
 from colonnade.metrics import score
 
 
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How a supervised phase updates: what `split_training` and `one_shot_training` need of a method's options."""
+
+    batch_size: int
+    optimizer: str
+    learning_rate: float
+    weight_decay: float
+    seed: int
+
+    @property
+    def update(self) -> dict[str, Any]:
+        """What a party starts its optimizer with."""
+        return {"optimizer": self.optimizer, "learning_rate": self.learning_rate, "weight_decay": self.weight_decay}
+
+
 class DivergedError(ColonnadeError):
     """Training left the realm of finite numbers."""
 

@@ -14,21 +14,21 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from colonnade.active import JOINS, ActiveParty, Scaler, Targets
+from colonnade.active import ActiveParty, Scaler, Targets
 from colonnade.data.ids import Ids
 from colonnade.data.labels import Labels
 from colonnade.data.preprocess import Preprocessor
 from colonnade.data.vertical import VerticalData
-from colonnade.data.view import View, as_view
+from colonnade.data.view import as_view
 from colonnade.errors import ConfigError, DataError, raise_all
 from colonnade.federation import Federation
-from colonnade.methods.base import Method, Progress, classes_from_json, classes_json, no_progress
-from colonnade.methods.monitor import Monitor
+from colonnade.methods.base import Method, Progress, check_absent, classes_from_json, classes_json, no_progress
+from colonnade.methods.monitor import Monitor, Training
 from colonnade.methods.options import above, at_least, check_mapping, one_of, widths
+from colonnade.methods.rows import categorical_fields, count_absent, load_rows, no_rows
 from colonnade.nets.optimizer import OPTIMIZERS
 from colonnade.party import PassiveParty
 from colonnade.pretrain import OwnObjective
-from colonnade.wire.codec import PRECISIONS
 from colonnade.wire.engines.in_process import InProcess
 from colonnade.wire.message import Value
 from colonnade.wire.meter import Traffic
@@ -162,8 +162,15 @@ class NetworkMethod(Method):
         ids = np.sort(validation.labels.ids)
         values, _ = validation.labels.of(ids)
         active.y["valid"] = active.targets.encode(values).to(active.device)
-        _load(fed, "valid", validation.views, ids)
+        load_rows(fed, "valid", validation.views, ids)
         return values
+
+    def training(self) -> Training:
+        """How the supervised phase updates."""
+        return Training(
+            batch_size=self.batch_size, optimizer=self.optimizer, learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay, seed=self.seed,
+        )  # fmt: skip
 
     def plan(self) -> dict[str, Value]:
         """The settings from which every party builds its encoder."""
@@ -204,28 +211,34 @@ class NetworkMethod(Method):
         return self.federation_.active.targets.classes
 
     def _outputs(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, npt.NDArray[Any]]:
+        active = self.federation_.active
+        ids, received = self._gather(views, absent)
+        return ids, active.targets.decode(active.predict("predict", received, len(ids)))
+
+    def transform(self, views: Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[np.float32]:
+        """The joint representation that the head reads, (N, …)."""
+        self._check_fitted()
+        check_absent(absent)
+        active = self.federation_.active
+        ids, received = self._gather(views, absent)
+        own = None if active.encoder is None else active.encode_table("predict")
+        with torch.no_grad():
+            return active.joint(own, received, len(ids)).cpu().numpy()
+
+    def _gather(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, dict[str, Tensor]]:
+        """Representations of new rows from the passive parties; who lacked rows or came too late is in `absent_`."""
         fed = self.federation_
         ids = self._load_predict(views, absent)
         with fed.phase("predict"):
             received = fed.ask("represent", table="predict")
-        return ids, fed.active.targets.decode(fed.active.predict("predict", received, len(ids)))
-
-    def transform(self, views: Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[np.float32]:
-        """The joint representation that the head reads, own part first, (N, K·D)."""
-        self._check_fitted()
-        fed = self.federation_
-        self._load_predict(views, absent)
-        with fed.phase("predict"):
-            received = fed.ask("represent", table="predict")
-        own = [] if fed.active.encoder is None else [fed.active.encode_table("predict")]
-        return torch.cat([*own, *received.values()], dim=1).cpu().numpy()
+        self.absent_ |= {name: len(ids) for name in fed.passive if name not in received}
+        return ids, received
 
     def _load_predict(self, views: Mapping[str, Any], absent: str) -> Ids:
         fed = self.federation_
         problems: list[str] = []
-        one_of(problems, "absent", absent, ("error", "zero"))
         names = [*([fed.active.name] if fed.active.preprocessor is not None else []), *fed.passive]
-        given = {n: as_view(views[n], n, _fields(fed, n), problems) for n in names if n in views}
+        given = {n: as_view(views[n], n, categorical_fields(fed, n), problems) for n in names if n in views}
         missing = [n for n in names if n not in given]
         if missing and absent == "error":
             problems.append(
@@ -236,8 +249,8 @@ class NetworkMethod(Method):
             problems.append(f"no table was given. Give those of {', '.join(map(repr, names))}.")
         raise_all(problems, DataError, "predict")
         ids = given[names[0]].ids if names[0] in given else next(iter(given.values())).ids
-        _load(fed, "predict", {n: given.get(n, _empty(fed, n)) for n in names}, ids)
-        self.absent_ = _count_absent(fed, names, len(ids))
+        load_rows(fed, "predict", {n: given.get(n, no_rows(fed, n)) for n in names}, ids)
+        self.absent_ = count_absent(fed, names, len(ids))
         if self.absent_ and absent == "error":
             listed = ", ".join(f"{n!r} lacks {k} of {len(ids)} rows" for n, k in self.absent_.items())
             raise DataError(f"predict: {listed}. Give these rows, or use absent='zero' to predict without them.")
@@ -282,84 +295,3 @@ class NetworkMethod(Method):
 
     def reshape(self, passive: list[PassiveParty]) -> None:
         """Give restored parties encoders of the shape that training left, where it is not that of `prepare`."""
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class FederatedMethod(NetworkMethod):
-    """A network method whose parties talk over a wire."""
-
-    join: str = "concat"  # how the head reads the representations: concat, mean or sum
-    codec: str = "float32"  # how representations and gradients travel: float32, float16 or int8
-    response_limit: float | None = None  # seconds after which a party's answer counts as zero; None waits
-
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        one_of(problems, "join", self.join, JOINS)
-        one_of(problems, "codec", self.codec, PRECISIONS)
-        if self.response_limit is not None:
-            above(problems, "response_limit", self.response_limit, 0, "Use None to wait for every party.")
-
-    def wire(self) -> Wire:
-        """The wire between the parties."""
-        return Wire(precision=self.codec)  # type: ignore[arg-type]
-
-    def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
-        """The head over representations of these widths."""
-        active.build_head(received, how=self.join, hidden=list(self.head_hidden), seed=self.seed)
-
-    def _assemble(self, data: VerticalData, progress: Progress = no_progress) -> Federation:
-        fed = super()._assemble(data, progress)
-        assert isinstance(fed.engine, InProcess)
-        fed.engine.response_limit = self.response_limit
-        return fed
-
-    def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
-        super()._train(data, validation, progress)
-        assert isinstance(self.federation_.engine, InProcess)
-        self.late_ = dict(self.federation_.engine.late)  # answers of each party that came too late and counted as zero
-
-    def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:
-        super()._check_data(data, validation)
-        if not data.passive:
-            raise DataError(f"{self.name} needs a passive party beside {data.active!r}. Add a view, or use local.")
-
-
-def _load(fed: Federation, table: str, views: Mapping[str, View], ids: Ids) -> None:
-    """Give each party its own rows of `ids`; a party's rows reach that party alone."""
-    engine = fed.engine
-    assert isinstance(engine, InProcess)
-    for party in (fed.active, *engine.parties.values()):
-        if party.preprocessor is not None:
-            party.load(table, views[party.name], ids)
-
-
-def _preprocessor(fed: Federation, name: str) -> Preprocessor:
-    engine = fed.engine
-    assert isinstance(engine, InProcess)
-    found = fed.active.preprocessor if name == fed.active.name else engine.parties[name].preprocessor
-    assert found is not None
-    return found
-
-
-def _fields(fed: Federation, name: str) -> tuple[str, ...]:
-    return _preprocessor(fed, name).fields
-
-
-def _empty(fed: Federation, name: str) -> View:
-    """A party's table without a row."""
-    made = _preprocessor(fed, name)
-    shape = made.shape or (len(made.columns),)
-    none = np.zeros(0, dtype=np.int64)
-    codes = np.zeros((0, len(made.fields)), dtype=np.int32)
-    return View(
-        none, np.zeros((0, *shape), np.float32), made.columns, codes, made.fields, tuple(() for _ in made.fields)
-    )
-
-
-def _count_absent(fed: Federation, names: list[str], rows: int) -> dict[str, int]:
-    engine = fed.engine
-    assert isinstance(engine, InProcess)
-    parties = {fed.active.name: fed.active, **engine.parties}
-    masks = {name: parties[name].present.get("predict") for name in names}
-    return {name: int(rows - mask.sum()) for name, mask in masks.items() if mask is not None}

@@ -5,21 +5,12 @@ from __future__ import annotations
 import torch
 
 from colonnade.federation import Federation
-from colonnade.methods.monitor import Monitor, batches
+from colonnade.methods.monitor import Monitor, Training, batches
 from colonnade.seeds import generator
 from colonnade.wire.message import Value
 
 
-def one_shot_training(
-    fed: Federation,
-    monitor: Monitor,
-    *,
-    batch_size: int,
-    optimizer: str,
-    learning_rate: float,
-    weight_decay: float,
-    seed: int,
-) -> None:
+def one_shot_training(fed: Federation, monitor: Monitor, training: Training) -> None:
     """Each passive party sends its representations of the labelled rows, once; the active party learns from them.
 
     Representations of validation rows travel in the same message. A party whose answer came too late counts as zero.
@@ -34,11 +25,11 @@ def one_shot_training(
     if active.scaler is not None:
         own = {active.name: active.encode_table("train", rows)} if active.name in active.scaler.places else {}
         active.scaler.fit({**own, **{name: h[:n] for name, h in sent.items()}})
-    order = generator(seed, active.name, monitor.name)
-    active.begin(optimizer=optimizer, learning_rate=learning_rate, weight_decay=weight_decay)
+    order = generator(training.seed, active.name, monitor.name)
+    active.begin(**training.update)
     for epoch in range(1, monitor.epochs + 1):
         total = torch.zeros((), device=active.device)
-        for at in batches(torch.arange(n, device=active.device), batch_size, order):
+        for at in batches(torch.arange(n, device=active.device), training.batch_size, order):
             h = {name: every.index_select(0, at) for name, every in sent.items()}
             loss, _ = active.step(rows.index_select(0, at), h, answer=False)
             total += loss * len(at)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from colonnade.federation import Federation
+from colonnade.methods.federated import FederatedMethod
 from colonnade.methods.monitor import Monitor
-from colonnade.methods.network import FederatedMethod
 from colonnade.methods.options import above, at_least, one_of
 from colonnade.nets.optimizer import OPTIMIZERS
 from colonnade.objectives.base import Objective

@@ -69,7 +69,7 @@ class Reference(Method):
         return self.targets_.classes
 
     def _outputs(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, npt.NDArray[Any]]:
-        merged = merge_given(views, self.parties_, self.active_)
+        merged, self.absent_ = merge_given(views, self.preprocessor_, self.parties_, self.active_, absent)
         table = self.preprocessor_.transform(merged, "all parties together")
         return merged.ids, self.targets_.decode(torch.from_numpy(self._logits(table)))
 

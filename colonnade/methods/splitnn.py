@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from colonnade.federation import Federation
-from colonnade.methods.monitor import Monitor, batches
-from colonnade.methods.network import FederatedMethod
+from colonnade.methods.federated import FederatedMethod
+from colonnade.methods.monitor import Monitor, Training, batches
 from colonnade.seeds import generator
 
 
@@ -31,22 +31,11 @@ class SplitNN(FederatedMethod):
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Train from scratch."""
         self.prepare(fed)
-        split_training(
-            fed, monitor, batch_size=self.batch_size, optimizer=self.optimizer, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, seed=self.seed,
-        )  # fmt: skip
+        split_training(fed, monitor, self.training())
 
 
 def split_training(
-    fed: Federation,
-    monitor: Monitor,
-    *,
-    batch_size: int,
-    optimizer: str,
-    learning_rate: float,
-    weight_decay: float,
-    seed: int,
-    penalty: Callable[[], Tensor] | None = None,
+    fed: Federation, monitor: Monitor, training: Training, penalty: Callable[[], Tensor] | None = None
 ) -> None:
     """Train all encoders and the head together; the last phase of every method that fine-tunes.
 
@@ -54,13 +43,13 @@ def split_training(
     """
     active = fed.active
     rows = active.labelled_aligned.to(active.device, torch.int32)
-    order = generator(seed, active.name, monitor.name)
-    active.begin(optimizer=optimizer, learning_rate=learning_rate, weight_decay=weight_decay)
+    order = generator(training.seed, active.name, monitor.name)
+    active.begin(**training.update)
     with fed.phase(monitor.name):
-        fed.tell("begin", optimizer=optimizer, learning_rate=learning_rate, weight_decay=weight_decay)
+        fed.tell("begin", **training.update)
         for epoch in range(1, monitor.epochs + 1):
             total = torch.zeros((), device=active.device)
-            for batch in batches(rows, batch_size, order):  # l.6: 𝓑^t
+            for batch in batches(rows, training.batch_size, order):  # l.6: 𝓑^t
                 h = fed.ask("forward", rows=batch)  # l.7-9: h_m(θ_m; X_m), one message up per party
                 loss, gradients = active.step(batch, h, penalty)  # l.10-11: θ_0, and the active party's own encoder
                 fed.tell("backward", gradient=gradients)  # l.12-16: ∇_{h_m} F, one message down; each party updates θ_m

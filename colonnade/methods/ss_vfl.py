@@ -57,13 +57,8 @@ class SSVFLI(_SSVFL):
         """Algorithm 1."""
         self.prepare(fed)  # l.1
         pretrain_all(fed, monitor, self.local_cl())  # l.2-3: θ_m ← LOCALCL(θ_m, U_m, T_un), in parallel
-        fed.active.frozen = (
-            True  # an active party with columns is one of the M parties, whose encoders stay as they are
-        )
-        one_shot_training(  # l.4: each sends h_m(X_m) once; l.6-10: θ_0 learns from them
-            fed, monitor, batch_size=self.batch_size, optimizer=self.optimizer, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, seed=self.seed,
-        )  # fmt: skip
+        # l.4: each sends h_m(X_m) once; l.6-10: θ_0 learns from them
+        one_shot_training(fed, monitor, self.training())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -78,7 +73,4 @@ class SSVFLC(_SSVFL):
         """Algorithm 2."""
         self.prepare(fed)  # l.1
         pretrain_all(fed, monitor, self.local_cl())  # l.2-4
-        split_training(  # l.5-17
-            fed, monitor, batch_size=self.batch_size, optimizer=self.optimizer, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, seed=self.seed,
-        )  # fmt: skip
+        split_training(fed, monitor, self.training())  # l.5-17

@@ -7,7 +7,7 @@ that reads the active party's representation; Θ the pre-trained weights; β wei
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -15,19 +15,20 @@ from torch import Tensor, nn
 
 from colonnade.errors import ConfigError
 from colonnade.federation import Federation
+from colonnade.methods.federated import FederatedMethod
 from colonnade.methods.monitor import Monitor
 from colonnade.methods.options import above, at_least
 from colonnade.methods.pretrained import PretrainedMethod, record
 from colonnade.methods.splitnn import split_training
 from colonnade.objectives.supervised import Supervised
-from colonnade.pretrain import learn
+from colonnade.pretrain import Lesson, learn
 from colonnade.seeds import seeded
 
 Penalty = Callable[[], Tensor]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _HybridPretraining(PretrainedMethod):
+class _HybridPretraining(FederatedMethod):
     """The steps of Fig. 3; a subclass says which of the first two it takes."""
 
     paper = "Li et al. 2024"
@@ -37,10 +38,7 @@ class _HybridPretraining(PretrainedMethod):
         self.prepare(fed)
         constraint = self.pretrain_active(fed, monitor)  # step 1
         self.pretrain_passive(fed)  # step 2: θ^k_0 = Θ^k for k > 1
-        split_training(  # step 3
-            fed, monitor, batch_size=self.batch_size, optimizer=self.optimizer, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, seed=self.seed, penalty=constraint,
-        )  # fmt: skip
+        split_training(fed, monitor, self.training(), penalty=constraint)  # step 3
 
     def pretrain_active(self, fed: Federation, monitor: Monitor) -> Penalty | None:
         """Step 1, where it is taken; returns β L_cons."""
@@ -51,7 +49,7 @@ class _HybridPretraining(PretrainedMethod):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VFLHLPP(_HybridPretraining):
+class VFLHLPP(_HybridPretraining, PretrainedMethod):
     """VFLHLP-P (§5.4): only the passive parties' pre-trained encoders."""
 
     name = "vflhlp-p"
@@ -133,9 +131,10 @@ class VFLHLPA(_HybridPretraining):
                 best, kept = (found, epoch), {k: v.clone() for k, v in model.state_dict().items()}
             return epoch - best[1] >= self.patience
 
-        lesson = replace(
-            self.lesson("supervised"), epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate
-        )
+        lesson = Lesson(
+            objective="supervised", epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay, optimizer=self.optimizer, seed=self.seed,
+        )  # fmt: skip
         table = active.tables["train"]
         learn(model, table, lesson, active.name, rows=active.labelled, autocast=active.autocast, after=after)
         if "valid" in active.y:

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import colonnade as cn
-from colonnade.methods.network import FederatedMethod, NetworkMethod
+from colonnade.methods.federated import FederatedMethod
+from colonnade.methods.network import NetworkMethod
 from colonnade.wire.codec import encode, pack
 from colonnade.wire.message import KINDS, Message
 from colonnade.wire.wire import Wire
@@ -216,11 +217,14 @@ def test_a_party_with_labels_only_can_be_active(name: str) -> None:
     assert model.active_ == "server"
 
 
-@federated_methods
+@every_method
 def test_rows_that_a_party_lacks(name: str, data: cn.VerticalData) -> None:
     model = small(name).fit(data)
     frames, _ = raw(data.only(data.aligned))
     fewer = {"p0": frames["p0"], "p1": frames["p1"].iloc[:-4]}
+    if name == "local":  # it reads nobody else's columns
+        assert np.array_equal(model.predict_proba(fewer), model.predict_proba({"p0": frames["p0"]}))
+        return
     with pytest.raises(cn.DataError, match=r"'p1' lacks 4 of .* absent='zero'"):
         model.predict(fewer)
     with pytest.raises(cn.DataError, match="party 'p1' has no rows"):
@@ -230,6 +234,8 @@ def test_rows_that_a_party_lacks(name: str, data: cn.VerticalData) -> None:
     np.testing.assert_allclose(out[:-4], model.predict_proba(frames)[:-4], rtol=1e-4, atol=1e-5)
     assert model.predict_proba({"p0": frames["p0"]}, absent="zero").shape == out.shape
     assert model.absent_ == {"p1": len(frames["p0"])}
+    with pytest.raises(cn.ConfigError, match=r"absent must be one of error, zero\. Got 'nil'"):
+        model.predict(fewer, absent="nil")
 
 
 @every_method

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import colonnade as cn
+from colonnade.active import Scaler
 from colonnade.data.table import Table
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.objectives.base import Objective
@@ -99,6 +100,31 @@ def test_a_late_answer_in_split_training_is_zero_for_that_batch() -> None:
     split = cn.split(make_data(3))
     model = small("splitnn", response_limit=1e-9, epochs=2).fit(split.train, split.valid)
     assert set(model.late_) == {"p1", "p2"} and "gradient" not in model.traffic_.by_kind
+
+
+def test_some_parties_late_and_some_not() -> None:
+    """Parties of equal shape, of which only one is slow, each answer for themselves."""
+    rng = np.random.default_rng(0)
+    data = cn.VerticalData({f"p{k}": rng.normal(size=(60, 3)) for k in range(4)}, rng.integers(0, 2, 60))
+    method = cn.SplitNN(epochs=2, hidden=(4,), width=3, response_limit=0.05)
+    method.task_, method.metric_, method.history_ = "binary", "accuracy", []
+    fed = method._assemble(data)
+    assert isinstance(fed.engine, InProcess)
+    slow = fed.engine.parties["p2"]
+    forward = slow.forward
+    slow.forward = lambda message: (time.sleep(0.06), forward(message))[1]  # type: ignore[method-assign]
+    from colonnade.methods.monitor import Monitor
+
+    method.run(fed, Monitor(fed, "accuracy", [], lambda *a: None, 2, 5))
+    assert set(fed.engine.late) == {"p2"}
+
+
+def test_a_row_that_a_party_lacks_is_zero_after_scaling_too() -> None:
+    scaler = Scaler({"a": 2, "b": 3})
+    scaler.fit({"a": torch.randn(50, 2) + 5, "b": torch.randn(50, 3) * 9})
+    h = torch.tensor([[5.0, 6.0], [0.0, 0.0]])
+    out = scaler("a", h)
+    assert torch.equal(out[1], torch.zeros(2)) and not torch.equal(out[0], h[0])
 
 
 @pytest.mark.parametrize("assignment", ["batch", "fixed"])

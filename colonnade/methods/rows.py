@@ -1,0 +1,55 @@
+"""Giving each party its own rows for validation or prediction; a party's rows reach that party alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from colonnade.data.ids import Ids
+from colonnade.data.preprocess import Preprocessor
+from colonnade.data.view import View
+from colonnade.federation import Federation
+from colonnade.wire.engines.in_process import InProcess
+
+
+def load_rows(fed: Federation, table: str, views: Mapping[str, View], ids: Ids) -> None:
+    """Give each party its own rows of `ids`; a party's rows reach that party alone."""
+    engine = fed.engine
+    assert isinstance(engine, InProcess)
+    for party in (fed.active, *engine.parties.values()):
+        if party.preprocessor is not None:
+            party.load(table, views[party.name], ids)
+
+
+def _preprocessor(fed: Federation, name: str) -> Preprocessor:
+    engine = fed.engine
+    assert isinstance(engine, InProcess)
+    found = fed.active.preprocessor if name == fed.active.name else engine.parties[name].preprocessor
+    assert found is not None
+    return found
+
+
+def categorical_fields(fed: Federation, name: str) -> tuple[str, ...]:
+    """The columns that a party learnt as categories."""
+    return _preprocessor(fed, name).fields
+
+
+def no_rows(fed: Federation, name: str) -> View:
+    """A party's table without a row."""
+    made = _preprocessor(fed, name)
+    shape = made.shape or (len(made.columns),)
+    none = np.zeros(0, dtype=np.int64)
+    codes = np.zeros((0, len(made.fields)), dtype=np.int32)
+    return View(
+        none, np.zeros((0, *shape), np.float32), made.columns, codes, made.fields, tuple(() for _ in made.fields)
+    )
+
+
+def count_absent(fed: Federation, names: list[str], rows: int) -> dict[str, int]:
+    """How many of the rows to predict each party does not hold, for the parties that lack some."""
+    engine = fed.engine
+    assert isinstance(engine, InProcess)
+    parties = {fed.active.name: fed.active, **engine.parties}
+    masks = {name: parties[name].present.get("predict") for name in names}
+    return {name: int(rows - mask.sum()) for name, mask in masks.items() if mask is not None}
