@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from colonnade.errors import ColonnadeError, ConfigError, DataError, WireError
     from colonnade.methods import (
         METHODS,
+        SSVFL,
         SSVFLC,
         SSVFLI,
         VFLHLP,
@@ -38,7 +39,9 @@ _HOME = {
     **dict.fromkeys(("OBJECTIVES", "Objective"), "colonnade.objectives"),
     **dict.fromkeys(("ColonnadeError", "ConfigError", "DataError", "WireError"), "colonnade.errors"),
     **dict.fromkeys(("METHODS", "Combined", "LightGBM", "Linear", "Local", "Method", "SplitNN"), "colonnade.methods"),
-    **dict.fromkeys(("SSVFLC", "SSVFLI", "FedLocalSSL", "FedOnce", "FedOnceMulti", "FedOncePCA"), "colonnade.methods"),
+    **dict.fromkeys(
+        ("SSVFL", "SSVFLC", "SSVFLI", "FedLocalSSL", "FedOnce", "FedOnceMulti", "FedOncePCA"), "colonnade.methods"
+    ),
     **dict.fromkeys(("VFLHLP", "VFLHLPA", "VFLHLPP"), "colonnade.methods"),
     "load": "colonnade.methods.store",
 }
@@ -47,6 +50,7 @@ __all__ = [
     "DATASETS",
     "METHODS",
     "OBJECTIVES",
+    "SSVFL",
     "SSVFLC",
     "SSVFLI",
     "VFLHLP",

@@ -103,6 +103,7 @@ class ActiveParty(Party):
 
     scaler: Scaler | None = None  # where representations are sent once
     head: nn.Module
+    extras: Mapping[str, nn.Module] = {}  # further networks of a method, trained and stored with the head
     optimizer: torch.optim.Optimizer
 
     def __init__(self, name: str, view: View | None, aligned: Ids, labels: Labels, task: Task, **kwargs: Any) -> None:
@@ -136,7 +137,7 @@ class ActiveParty(Party):
         own = super().modules()
         if self.scaler is not None:
             own["scaler"] = self.scaler
-        return {**own, "head": self.head} if hasattr(self, "head") else own
+        return {**own, "head": self.head, **self.extras} if hasattr(self, "head") else own
 
     def begin(self, *, optimizer: str, learning_rate: float, weight_decay: float) -> None:
         """Start training own encoder and head with a fresh optimizer."""
@@ -144,23 +145,28 @@ class ActiveParty(Party):
         parameters = [p for module in trained.values() for p in module.parameters()]
         self.optimizer = make_optimizer(parameters, optimizer, learning_rate, weight_decay)
 
-    def joint(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
-        """What the head reads; a passive party that sent nothing counts as zero."""
-        parts = []
+    def parts(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> dict[str, Tensor]:
+        """Representations by party, the own first; a passive party that sent nothing counts as zero."""
+        parts = {}
         if own is not None:
-            parts.append(self.scaler(self.name, own) if self.scaler and self.name in self.scaler.places else own)
+            scaled = self.scaler is not None and self.name in self.scaler.places
+            parts[self.name] = self.scaler(self.name, own) if self.scaler is not None and scaled else own
         for name, width in self.widths.items():
             h = received.get(name)
             if h is None:
-                parts.append(torch.zeros(rows, width, device=self.device))
+                parts[name] = torch.zeros(rows, width, device=self.device)
             else:
-                parts.append(h if self.scaler is None else self.scaler(name, h))
-        return join(parts, self.join)
+                parts[name] = h if self.scaler is None else self.scaler(name, h)
+        return parts
 
-    def logits(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
+    def joint(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
+        """What the head reads."""
+        return join(list(self.parts(own, received, rows).values()), self.join)
+
+    def logits(self, joint: Tensor) -> Tensor:
         """The head's output, (B, C)."""
         with self.autocast():
-            out: Tensor = self.head(self.joint(own, received, rows))
+            out: Tensor = self.head(joint)
         return out.float()
 
     def step(
@@ -171,12 +177,29 @@ class ActiveParty(Party):
         *,
         answer: bool = True,
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """One update of head and own encoder; the loss, and the gradient by each representation unless not `answer`."""
+        """One supervised update; the loss, and the gradient by each representation unless not `answer`."""
+
+        def supervised(parts: dict[str, Tensor]) -> Tensor:
+            logits = self.logits(join(list(parts.values()), self.join))
+            return self.targets.loss(logits, self.y["train"].index_select(0, rows))
+
+        return self.descend(rows, received, supervised, penalty, answer=answer)
+
+    def descend(
+        self,
+        rows: Tensor,
+        received: Mapping[str, Tensor],
+        loss_of: Callable[[dict[str, Tensor]], Tensor],
+        penalty: Callable[[], Tensor] | None = None,
+        *,
+        answer: bool = True,
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """One update of own encoder, head and extras by any loss of the parties' representations."""
         own = None
         if self.encoder is not None:
             own = self.encode(self.tables["train"].batch(rows), train=not self.frozen)
         leaves = {name: h.detach().requires_grad_(answer) for name, h in received.items()}
-        loss = self.targets.loss(self.logits(own, leaves, len(rows)), self.y["train"].index_select(0, rows))
+        loss = loss_of(self.parts(own, leaves, len(rows)))
         total = loss if penalty is None else loss + penalty()
         self.optimizer.zero_grad()
         total.backward()  # type: ignore[no-untyped-call]
@@ -188,6 +211,6 @@ class ActiveParty(Party):
         """The head's output for all rows of a table, (N, C)."""
         own = None if self.encoder is None else self.encode_table(table)
         self.head.eval()
-        out = self.logits(own, received, rows)
+        out = self.logits(self.joint(own, received, rows))
         self.head.train()
         return out

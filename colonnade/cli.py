@@ -88,6 +88,9 @@ def compare(
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Runs at a time; 0: one per core.")] = 0,
     parties: Parties = None,
     settings: Settings = None,
+    protocol: Annotated[
+        str, typer.Option(help="inductive, or transductive: the unlabelled training rows are the test rows (SSVFL).")
+    ] = "inductive",
     target: Annotated[
         float | None, typer.Option(help="Also report the bytes sent until the validation score first reached this.")
     ] = None,
@@ -104,7 +107,7 @@ def compare(
     """
     from colonnade.console import compare_methods
 
-    compare_methods(data, methods, labels, aligned, seeds, jobs, parties, settings or [], target, out, json_)
+    compare_methods(data, methods, labels, aligned, seeds, jobs, parties, settings or [], target, protocol, out, json_)
 
 
 @app.command()

@@ -18,7 +18,7 @@ from colonnade.bench.cell import Cell, run_cell
 from colonnade.bench.compare import Outcome, grid, run_grid
 from colonnade.bench.files import write_json
 from colonnade.errors import ConfigError, raise_all
-from colonnade.methods.options import describe_options, parse_settings
+from colonnade.methods.options import describe_options, one_of, parse_settings
 from colonnade.methods.store import method_named
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
 from colonnade.report.tables import target_text
@@ -115,7 +115,7 @@ def _print_run(record: dict[str, Any]) -> None:
 
 def compare_methods(
     data: str, methods: str, labels: str | None, aligned: str, seeds: int, jobs: int, parties: int | None,
-    settings: list[str], target: float | None, out: Path | None, json_: Path | None,
+    settings: list[str], target: float | None, protocol: str, out: Path | None, json_: Path | None,
 ) -> None:  # fmt: skip
     """Run a comparison, print its table, and write its page."""
     problems: list[str] = []
@@ -125,6 +125,7 @@ def compare_methods(
     _check_json(json_, problems)
     if not names:
         problems.append("--methods is empty. Name some, e.g. local,splitnn.")
+    one_of(problems, "--protocol", protocol, ("inductive", "transductive"))
     raise_all(problems, ConfigError, "compare")
     with console.status("Reading the data"):
         cells = grid(
@@ -135,6 +136,7 @@ def compare_methods(
             seeds=seeds,
             parties=parties,
             settings=parse_settings(settings),
+            protocol=protocol,
         )
     folder = out or Path("colonnade-out") / f"compare-{Path(data).stem}"
     check_out(folder, "comparison.json")
@@ -179,7 +181,9 @@ def print_summary(records: list[dict[str, Any]], target: float | None = None) ->
     if len({row.n for row in rows}) == 1:
         del columns["seeds"]
         seeds = f", {rows[0].n} seed{'s' if rows[0].n > 1 else ''}"
-    title = f"{records[0]['data']}: {metric} on test rows ({better} is better){seeds}"
+    protocol = records[0]["config"].get("protocol", "inductive")
+    rows_text = "test rows" if protocol == "inductive" else "unlabelled training rows, transductive protocol"
+    title = f"{records[0]['data']}: {metric} on {rows_text} ({better} is better){seeds}"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
     for heading in columns:
         table.add_column(

@@ -17,7 +17,8 @@ import numpy as np
 
 import colonnade
 from colonnade.data.datasets import dataset
-from colonnade.data.splits import Split
+from colonnade.data.splits import Split, transductive
+from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
 from colonnade.methods.base import Method
 from colonnade.methods.network import NetworkMethod
@@ -38,6 +39,7 @@ class Cell:
     parties: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     with_map: bool = False
+    protocol: str = "inductive"  # "transductive": the unlabelled training rows are the test rows
 
     def build(self) -> Method:
         """The method, with its options checked."""
@@ -64,14 +66,24 @@ class Cell:
             if self.parties is not None:
                 raise ConfigError(f"{self.data} says who the parties are. Leave --parties out.")
             description = read_description(Path(self.data))
-            parts = description.split(self.labels, self.aligned, self.seed)
+            if self.protocol == "transductive":
+                parts = self._transductive(description.data)
+            else:
+                parts = description.split(self.labels, self.aligned, self.seed)
             return parts, description.metric or ("rmse" if description.data.task == "regression" else "accuracy")
         if Path(self.data).suffix in (".csv", ".tsv", ".gz", ".parquet"):
             raise ConfigError(
                 f"--data {self.data} is a table. Describe the parties' tables in a TOML file: see the README."
             )
         source = dataset(self.data)
+        if self.protocol == "transductive":
+            return self._transductive(source.load(self.parties)), source.metric
         return source(labels=self.labels, aligned=self.aligned, seed=self.seed, parties=self.parties), source.metric
+
+    def _transductive(self, data: VerticalData) -> Split:
+        if self.labels is None or self.aligned != 1.0:
+            raise ConfigError("The transductive protocol needs --labels, and all rows aligned. Give --labels alone.")
+        return transductive(data, labels=self.labels, seed=self.seed)
 
     @property
     def key(self) -> str:
@@ -85,6 +97,7 @@ class Cell:
             self.seed,
             self.parties,
             _contents(self.data),
+            self.protocol,
             options,
             colonnade.__version__,
         ]
@@ -136,7 +149,7 @@ def run_cell(cell: Cell, progress: Callable[[str, int, int], None] | None = None
         "config": {
             **model.options_json(),
             "labels": cell.labels, "aligned": cell.aligned, "seed": cell.seed, "parties": list(parts.train.views),
-            "active": parts.train.active, "rows": sizes(parts),
+            "active": parts.train.active, "protocol": cell.protocol, "rows": sizes(parts),
         },
         "versions": versions(),
         "history": [{k: v for k, v in epoch.items() if _finite(v)} for epoch in model.history_],
@@ -151,7 +164,7 @@ def sizes(parts: Split) -> dict[str, int]:
     return {
         "train_aligned": len(parts.train.aligned),
         "train_labelled": len(parts.train.labels),
-        "valid_labelled": len(parts.valid.labels),
+        "valid_labelled": 0 if parts.valid is None else len(parts.valid.labels),
         "test": len(parts.test.labels),
         **{f"train_{name}": len(view) for name, view in parts.train.views.items()},
     }

@@ -34,6 +34,7 @@ def grid(
     seeds: int,
     parties: int | None = None,
     settings: dict[str, Any] | None = None,
+    protocol: str = "inductive",
 ) -> list[Cell]:
     """All cells of a comparison, checked before the first one runs.
 
@@ -47,7 +48,7 @@ def grid(
     ]
     raise_all(repeated, ConfigError, "compare")
     cells = [
-        Cell(method, data, n, fraction, seed, parties, per_method[method])
+        Cell(method, data, n, fraction, seed, parties, per_method[method], protocol=protocol)
         for n, fraction, seed, method in itertools.product(labels, aligned, range(seeds), methods)
     ]
     for cell in cells[: len(methods)]:

@@ -25,10 +25,10 @@ _LARGEST = (1 << 63) - 1  # among integer ids
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The three parts of a dataset."""
+    """The parts of a dataset; the transductive protocol has no validation rows."""
 
     train: VerticalData
-    valid: VerticalData
+    valid: VerticalData | None
     test: VerticalData
 
 
@@ -72,6 +72,20 @@ def split(
     taken = np.concatenate([view.ids for part in (data, test) for view in part.views.values()])
     train = _few_labels(_partly_aligned(train, aligned, rng, taken), labels, rng)
     return Split(train, _at_most(valid, len(train.labels), rng), test)
+
+
+def transductive(data: VerticalData, *, labels: float, seed: int = 0) -> Split:
+    """The protocol of Zhang et al. 2024: all rows take part in training, and those without a label are the test rows.
+
+    There are no validation rows. A score under this protocol must not stand beside one of `split`.
+    """
+    _check(labels, 1.0, seed)
+    rng = np.random.default_rng([seed, 0x7245])
+    train = _few_labels(data, labels, rng)
+    hidden = np.setdiff1d(data.labels.ids, train.labels.ids, assume_unique=True)
+    if len(hidden) == 0:
+        raise ConfigError(f"labels={labels:g} leaves no row without a label to test on. Ask for fewer.")
+    return Split(train, None, data.only(np.sort(hidden)))
 
 
 def _check(labels: float | None, aligned: float, seed: int) -> None:

@@ -9,6 +9,7 @@ from colonnade.methods.linear import Linear
 from colonnade.methods.local import Local
 from colonnade.methods.splitnn import SplitNN
 from colonnade.methods.ss_vfl import SSVFLC, SSVFLI
+from colonnade.methods.ssvfl import SSVFL
 from colonnade.methods.vflhlp import VFLHLP, VFLHLPA, VFLHLPP
 
 METHODS: dict[str, type[Method]] = {
@@ -26,10 +27,12 @@ METHODS: dict[str, type[Method]] = {
     "vflhlp": VFLHLP,
     "vflhlp-a": VFLHLPA,
     "vflhlp-p": VFLHLPP,
+    "ssvfl": SSVFL,
 }
 
 __all__ = [
     "METHODS",
+    "SSVFL",
     "SSVFLC",
     "SSVFLI",
     "VFLHLP",

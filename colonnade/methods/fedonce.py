@@ -66,6 +66,7 @@ class FedOnce(_OneRound, PretrainedMethod):
 
     hidden: tuple[int, ...] = (64, 64)  # guest model; FC(30×30) for phishing in Table 2
     width: int = 16  # d, dimension of targets and representations (3 for most tables of the paper, 16 for images)
+    pretrain_batch_size: int = 128  # targets are assigned within a batch, at a cost that grows with its cube
     frequency: int = 1  # f, epochs between two assignments
     assignment: str = "batch"  # "fixed": targets stay where they are
 

@@ -173,6 +173,9 @@ def _check_map(value: Any, name: str) -> list[str]:
 def check_together(records: list[Record], names: list[str]) -> list[str]:
     """Problems of records that cannot stand in one table: other data or metric, or the same run twice."""
     problems = []
+    protocols = sorted({str(record["config"].get("protocol", "inductive")) for record in records})
+    if len(protocols) > 1:
+        problems.append(f"one report has one protocol. Got {', '.join(protocols)}. Keep one per folder.")
     for key in ("data", "metric"):
         found = sorted({record[key] for record in records})
         if len(found) > 1:

@@ -1,0 +1,145 @@
+"""SSVFL (Zhang et al. 2024): few labels, all aligned rows. Supervised contrast and pseudo-label-guided consistency.
+
+Symbols: H^(v) = f_v(X^(v); w_v) representation of client v, H their mean (Eq. 7); cls(·; θ) global classifier,
+cls(·; θ^(v)) that of client v, both at the server; λ, β weights of L_con and L_lgc (Eq. 11).
+
+The print, and what is done here. Eq. 4 lacks the -log: minimised as printed it would push positives apart. Eq. 10 does
+not say where gradients flow: through the global prediction the consistency term collapses, so that prediction is the
+target. Eq. 13 has the wrong sign; Algorithm 1, line 6 has the right one. `ss-vfl-i` and -c are another paper.
+
+B rows of a batch, M labelled ones among them, D width of a representation, C classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from colonnade.active import ActiveParty, join
+from colonnade.data.labels import Task
+from colonnade.federation import Federation
+from colonnade.methods.federated import FederatedMethod
+from colonnade.methods.monitor import Monitor, batches
+from colonnade.methods.options import at_least, one_of
+from colonnade.seeds import generator, seeded
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SSVFL(FederatedMethod):
+    """Algorithm 1. Ablations: contrast=0, consistency=0, or both; loss="mse"."""
+
+    name = "ssvfl"
+    paper = "Zhang et al. 2024"
+    summary = "splitnn on all aligned rows: contrast among labelled ones, consistency of all parties' predictions"
+    tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
+
+    hidden: tuple[int, ...] = (200, 100)  # encoder d-200-100-64 (§4.3)
+    join: str = "mean"  # Eq. 7
+    loss: str = "ce"  # of the labelled rows: ce (Eq. 8), or mse between probabilities and labels
+    contrast: float = 0.01  # λ
+    consistency: float = 0.03  # β
+
+    def check(self, problems: list[str]) -> None:
+        """Append what is wrong with the options."""
+        super().check(problems)
+        one_of(problems, "loss", self.loss, ("ce", "mse"))
+        at_least(problems, "contrast", self.contrast, 0, whole=False)
+        at_least(problems, "consistency", self.consistency, 0, whole=False)
+
+    def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
+        """The global classifier, and one for each party that has a representation."""
+        super().build_head(active, received)
+        widths = {**({active.name: active.width} if active.encoder is not None else {}), **received}
+        with seeded(self.seed, active.name, "classifiers"):
+            active.extras = {
+                f"classifier-{i}": nn.Linear(width, active.targets.outputs).to(active.device)
+                for i, width in enumerate(widths.values())
+            }
+
+    def run(self, fed: Federation, monitor: Monitor) -> None:
+        """Algorithm 1, from line 7 on."""
+        self.prepare(fed)
+        active, training = fed.active, self.training()
+        order = generator(self.seed, active.name, monitor.name)
+        active.begin(**training.update)
+        with fed.phase(monitor.name):
+            fed.tell("begin", **training.update)
+            for epoch in range(1, self.epochs + 1):
+                total, steps = torch.zeros((), device=active.device), 0
+                for rows, labelled in mixed_batches(active, self.batch_size, order):  # l.7
+                    h = fed.ask("forward", rows=rows)  # l.8-10: H^(v)
+                    loss_of = partial(self.objective, active, rows, labelled)  # l.11-15
+                    loss, gradients = active.descend(rows, h, loss_of)  # l.16-17: θ, θ^(v)
+                    fed.tell("backward", gradient=gradients)  # l.18-21: ∂L/∂H^(v), and each client's w_v
+                    total, steps = total + loss, steps + 1
+                if monitor.after(epoch, total / steps):
+                    break
+            monitor.recall()
+
+    def objective(self, active: ActiveParty, rows: Tensor, labelled: int, parts: dict[str, Tensor]) -> Tensor:
+        """L = L_CE + λ L_con + β L_lgc (Eq. 11); the first `labelled` rows have labels."""
+        joint = join(list(parts.values()), active.join)  # l.11: H (B, D)
+        logits = active.logits(joint)  # (B, C)
+        y = active.y["train"].index_select(0, rows[:labelled])  # (M,)
+        loss = supervised_loss(logits[:labelled], y, self.loss)  # l.12
+        if self.contrast:
+            loss = loss + self.contrast * supervised_contrast(joint[:labelled], y)  # l.13
+        if self.consistency:
+            views = [cls(h) for cls, h in zip(active.extras.values(), parts.values(), strict=True)]
+            loss = loss + self.consistency * consistency(views, logits)  # l.14
+        return loss
+
+
+def mixed_batches(active: ActiveParty, size: int, order: torch.Generator) -> Iterator[tuple[Tensor, int]]:
+    """Labelled rows first, then unlabelled ones: every unlabelled row once, some labelled ones in each batch."""
+    labelled = active.labelled_aligned
+    mask = torch.ones(active.aligned, dtype=torch.bool)
+    mask[labelled] = False
+    unlabelled = torch.nonzero(mask).squeeze(1)
+    if len(unlabelled) == 0:
+        yield from ((b.to(active.device, torch.int32), len(b)) for b in batches(labelled, size, order))
+        return
+    pool: list[Tensor] = []
+    for part in batches(unlabelled, size, order):
+        pool = pool or batches(labelled, size, order)
+        known = pool.pop()
+        yield torch.cat([known, part]).to(active.device, torch.int32), len(known)
+
+
+def supervised_loss(logits: Tensor, y: Tensor, kind: str) -> Tensor:
+    """Eq. 8, or the mean squared error between probabilities and labels: (M, C), (M,) → scalar."""
+    if kind == "ce":
+        return F.cross_entropy(logits, y)
+    return F.mse_loss(torch.softmax(logits, dim=1), F.one_hot(y, logits.shape[1]).to(logits.dtype))
+
+
+def supervised_contrast(h: Tensor, y: Tensor) -> Tensor:
+    """Eqs 4-5 with the missing -log: 1/M Σ_i Σ_{j∈P_i} -log( exp g_ij / Σ_{k∈N_i} exp g_ik ), g the cosine.
+
+    Args: h (M, D), y (M,). A row without a row of its own class, or of another, adds nothing.
+    """
+    g = F.normalize(h, dim=1) @ F.normalize(h, dim=1).T  # (M, M)
+    same = y.unsqueeze(0) == y.unsqueeze(1)
+    positives = same & ~torch.eye(len(y), dtype=torch.bool, device=y.device)
+    negatives = torch.logsumexp(g.masked_fill(same, float("-inf")), dim=1, keepdim=True)  # (M, 1)
+    terms = torch.where(positives & torch.isfinite(negatives), negatives.nan_to_num(neginf=0.0) - g, 0.0)
+    return terms.sum() / len(y)
+
+
+def consistency(views: list[Tensor], logits: Tensor) -> Tensor:
+    """Eq. 10: Σ_v D_KL( cls(H^(v); θ^(v)) ‖ cls(H; θ) ), mean over rows; the global prediction is the target.
+
+    Args: views: V times (B, C); logits (B, C), into which no gradient flows.
+    """
+    target = torch.log_softmax(logits.detach(), dim=1)
+    total = torch.zeros((), device=logits.device)
+    for view in views:
+        log_p = torch.log_softmax(view, dim=1)
+        total = total + (log_p.exp() * (log_p - target)).sum(dim=1).mean()
+    return total
