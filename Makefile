@@ -15,7 +15,8 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 demo: setup
-	$(BIN)/colonnade compare --data digits --methods local,splitnn,combined --labels 30,100,300 --seeds 3 --out demo-report
+	$(BIN)/colonnade compare --data digits --methods local,splitnn,ss-vfl-i,ssvfl,combined \
+		--labels 30,100,300 --seeds 3 --out demo-report
 
 test: setup
 	$(BIN)/pytest -n 2

@@ -304,3 +304,13 @@ def test_parties_with_tables_of_other_length_are_not_stacked_for_nat() -> None:
     assert isinstance(fed.engine, InProcess)
     groups = stack_parties(fed.engine.parties.values())
     assert all(len({len(p.tables["train"]) for p in g.parties}) == 1 for g in groups)
+
+
+@pytest.mark.parametrize("name", PRETRAINED)
+def test_small_tables_wide_representations_and_full_labels_work(name: str) -> None:
+    """Fewer rows than a batch, representations wider than the batch, no unlabelled row, no unaligned row."""
+    rng = np.random.default_rng(0)
+    views = {n: rng.normal(size=(24, 3)) for n in ("a", "b")}
+    data = cn.VerticalData(views, (views["a"][:, 0] + views["b"][:, 0] > 0).astype(int))
+    model = small(name, width=40, batch_size=100, epochs=60).fit(data)
+    assert model.score(data.views, data.labels) > 0.9
