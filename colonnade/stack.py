@@ -8,15 +8,19 @@ K parties, B rows of a batch, F columns, D width of a representation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, cast
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.nets.tabular import TabularEncoder
-from colonnade.objectives.nat import NAT
+from colonnade.objectives.nat import NAT, solve_all, solvers
 from colonnade.party import EVAL_ROWS, PassiveParty, Reply
 from colonnade.pretrain import Lesson, build_objective, cut, set_rate
 from colonnade.seeds import generator
@@ -90,7 +94,8 @@ class PartyStack:
             self._backward(messages)
             return dict.fromkeys(self.names)
         if operation == "pretrain":
-            self._learn_nat(Lesson.of(messages[0].values))
+            with one_thread():
+                self._learn_nat(Lesson.of(messages[0].values))
             return dict.fromkeys(self.names)
         h = self._forward(messages[0]) if operation == "forward" else self._represent(messages[0])  # (K, B, D)
         return {name: Reply({"representation": h[k]}, {}) for k, name in enumerate(self.names)}
@@ -139,6 +144,7 @@ class PartyStack:
         tables = [party.tables["train"] for party in self.parties]
         parts_of = zip(self.parties, self.encoders, tables, strict=True)
         nats = [cast(NAT, build_objective(lesson, e, p.width, t, p.name, {})) for p, e, t in parts_of]
+        targets = torch.stack([nat.targets for nat in nats])  # (K, N, D)
         orders = [generator(lesson.seed, party.name, "order") for party in self.parties]
         everyone = torch.arange(len(tables[0]), device=self.parties[0].device)
         optimizer = make_optimizer(self.weights.values(), lesson.optimizer, lesson.learning_rate, lesson.weight_decay)
@@ -146,10 +152,15 @@ class PartyStack:
             set_rate(optimizer, lesson, epoch)
             cuts = [cut(everyone, lesson.batch_size, order, 1) for order in orders]
             batches = [torch.stack(parts) for parts in zip(*cuts, strict=True)]  # (K, B) each
-            if lesson.assignment != "fixed" and epoch % (lesson.frequency or 1) == 0:
-                self._submit(nats, batches)
-            for rows in batches:
-                c = torch.stack([nat.taken_up(own) for nat, own in zip(nats, rows, strict=True)])  # (K, B, D)
+            exchange = lesson.assignment != "fixed" and epoch % (lesson.frequency or 1) == 0
+            solving = self._submit(targets, batches) if exchange else []
+            for t, rows in enumerate(batches):
+                at = rows.unsqueeze(-1).expand(-1, -1, targets.shape[2])  # (K, B, D)
+                c = targets.gather(1, at)
+                if solving:
+                    order = torch.from_numpy(solving[t].result()).to(rows.device)
+                    c = c.gather(1, order.unsqueeze(-1).expand_as(at))
+                    targets.scatter_(1, at, c)
                 loss = (self._encode("train", rows) - c).square().sum() / (2 * rows.shape[1])
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
@@ -157,11 +168,14 @@ class PartyStack:
             self.parties[0].progress(f"pretrain {len(self.parties)} parties", epoch + 1, lesson.epochs)
 
     @torch.no_grad()
-    def _submit(self, nats: list[NAT], batches: list[Tensor]) -> None:
+    def _submit(self, targets: Tensor, batches: list[Tensor]) -> list[Future[npt.NDArray[np.int64]]]:
         """Hand all assignments of an epoch to the solvers, in the order in which the batches come."""
+        solving = []
         for rows in batches:
-            for nat, own, out in zip(nats, rows, self._encode("train", rows), strict=True):
-                nat.submit([out], [own])
+            held = targets.gather(1, rows.unsqueeze(-1).expand(-1, -1, targets.shape[2]))  # (K, B, D)
+            out = self._encode("train", rows)
+            solving.append(solvers().submit(solve_all, out.cpu().numpy(), held.cpu().numpy()))
+        return solving
 
     def _encode(self, table: str, rows: Tensor) -> Tensor:
         """Rows (B,) of every party, or (K, B) with rows of its own for each → (K, B, D)."""
@@ -185,6 +199,17 @@ class PartyStack:
                 party.tables[name] = type(tables[0])(joint[start : start + len(party.tables[name])])
             found = self.tables[name] = (joint, starts)
         return found
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Leave the other cores to the solvers: small networks gain nothing from a second thread, which only waits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _encoder(party: PassiveParty) -> TabularEncoder:

@@ -64,6 +64,11 @@ def _solve(outputs: npt.NDArray[np.float32], targets: npt.NDArray[np.float32]) -
     return np.asarray(linear_sum_assignment(cost)[1], dtype=np.int64)
 
 
+def solve_all(outputs: npt.NDArray[np.float32], targets: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+    """`assign` for one batch of each of K parties: (K, B, D), (K, B, D) → (K, B)."""
+    return np.stack([_solve(out, held) for out, held in zip(outputs, targets, strict=True)])
+
+
 @lru_cache(maxsize=1)
 def solvers() -> ThreadPoolExecutor:
     """The threads that solve assignments, one per core."""
