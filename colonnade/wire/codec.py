@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from colonnade.errors import ConfigError, WireError
+from colonnade.errors import WireError
 from colonnade.wire.message import KINDS, Message, Value
 
 Precision = Literal["float32", "float16", "int8"]
@@ -134,11 +134,3 @@ def _payload_size(shapes: tuple[tuple[str, torch.dtype, tuple[int, ...]], ...]) 
         offset = end
     length = len(json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode())
     return 8 + -(-length // 8) * 8 + offset
-
-
-def check_precision(precision: str) -> Precision:
-    """Refuse a precision that the codec does not know."""
-    for known in PRECISIONS:
-        if precision == known:
-            return known
-    raise ConfigError(f"codec must be one of {', '.join(PRECISIONS)}. Got {precision!r}. float32 loses nothing.")

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from colonnade.errors import ConfigError, WireError
+from colonnade.errors import WireError
 from colonnade.wire.codec import (
     PRECISIONS,
-    check_precision,
     decode,
     encode,
     frame_size,
@@ -232,9 +231,3 @@ def test_a_header_that_is_not_ours_is_refused(header: Any, text: str) -> None:
     with pytest.raises(WireError) as caught:
         decode(framed(header))
     assert text in str(caught.value)
-
-
-def test_precisions_are_named() -> None:
-    assert [check_precision(p) for p in PRECISIONS] == ["float32", "float16", "int8"]
-    with pytest.raises(ConfigError, match=r"codec must be one of float32, float16, int8\. Got 'int4'\."):
-        check_precision("int4")
