@@ -5,7 +5,7 @@ from colonnade.objectives.base import Objective
 from colonnade.objectives.byol import BYOL
 from colonnade.objectives.contrastive import Contrastive
 from colonnade.objectives.moco import MoCo
-from colonnade.objectives.nat import NAT, assign, assign_many
+from colonnade.objectives.nat import NAT, assign
 from colonnade.objectives.pca import PCA, LinearEncoder
 from colonnade.objectives.scarf import Scarf
 from colonnade.objectives.similarity import negative_cosine
@@ -38,7 +38,6 @@ __all__ = [
     "SimSiam",
     "Supervised",
     "assign",
-    "assign_many",
     "corrupt",
     "negative_cosine",
     "replace",

@@ -15,8 +15,6 @@ from colonnade.data.table import Table
 class Objective(nn.Module):
     """Base of all objectives: B batch, F columns, D width of the representation."""
 
-    #: whether `after_step` does something (a momentum copy, a queue); such objectives are not batched over parties
-    has_after_step = False
     #: least rows in a batch for the loss to be defined
     min_batch = 1
 

@@ -35,7 +35,6 @@ class BYOL(Objective):
     the batch norms of the heads use batch statistics always (see `projection`).
     """
 
-    has_after_step = True
     min_batch = 2  # a batch norm has no variance of one row
 
     def __init__(

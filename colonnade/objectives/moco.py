@@ -38,7 +38,6 @@ class MoCo(Objective):
     holds older keys of a row's own views among its negatives, as in the original from the second epoch on.
     """
 
-    has_after_step = True
     queue: Tensor
     oldest: Tensor
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 
 import numpy as np
@@ -31,37 +31,21 @@ def assign(outputs: Tensor, targets: Tensor) -> Tensor:
 
     Args: outputs, targets: (B, D).
     """
-    return assign_many(outputs.unsqueeze(0), targets.unsqueeze(0)).squeeze(0)
+    found = _solve(outputs.detach().cpu().numpy(), targets.detach().cpu().numpy())
+    return torch.from_numpy(found).to(outputs.device)
 
 
-def assign_many(outputs: Tensor, targets: Tensor, pool: Executor | None = None) -> Tensor:
-    """`assign` for K independent batches at once: (K, B, D), (K, B, D) → (K, B) int64 on the outputs' device.
-
-    The costs are one batched product; the K assignments are spread over the threads of `pool` where one is given.
-    """
+def _solve(outputs: npt.NDArray[np.floating], targets: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
+    """`assign` in numpy, for threads: scipy lets others run meanwhile."""
     from scipy.optimize import linear_sum_assignment  # deferred: scipy.optimize is slow to load
 
-    with torch.no_grad():
-        cost = -torch.einsum("kid,kjd->kij", outputs, targets)  # (K, B, B)
-    if not bool(cost.isfinite().all()):
+    cost = outputs @ -targets.T  # (B, B)
+    if not np.isfinite(cost).all():
         raise ConfigError(
             "The encoder's outputs are not finite, so no target can be assigned to them. "
             "The training has diverged: lower the learning rate."
         )
-    costs = cost.cpu().numpy()
-    solved = map(linear_sum_assignment, costs) if pool is None else pool.map(linear_sum_assignment, costs)
-    pi = np.array([columns for _, columns in solved], dtype=np.int64)  # rows come back in order: the columns are π
-    return torch.from_numpy(pi.reshape(costs.shape[:2])).to(outputs.device)
-
-
-def _solve(outputs: npt.NDArray[np.float32], targets: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
-    """`assign` for one batch, in numpy: scipy lets other threads run meanwhile."""
-    from scipy.optimize import linear_sum_assignment
-
-    cost = outputs @ -targets.T  # (B, B)
-    if not np.isfinite(cost).all():
-        raise ConfigError("The encoder's outputs are not finite: the training has diverged. Lower the learning rate.")
-    return np.asarray(linear_sum_assignment(cost)[1], dtype=np.int64)
+    return np.asarray(linear_sum_assignment(cost)[1], dtype=np.int64)  # rows come in order: the columns are π
 
 
 def solve_all(outputs: npt.NDArray[np.float32], targets: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
