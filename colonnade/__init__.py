@@ -19,6 +19,11 @@ if TYPE_CHECKING:
         VFLHLPA,
         VFLHLPP,
         Combined,
+        FedCSSL,
+        FedGSSL,
+        FedGSSLStar,
+        FedHSSL,
+        FedHSSLStar,
         FedLocalSSL,
         FedOnce,
         FedOnceMulti,
@@ -43,6 +48,7 @@ _HOME = {
         ("SSVFL", "SSVFLC", "SSVFLI", "FedLocalSSL", "FedOnce", "FedOnceMulti", "FedOncePCA"), "colonnade.methods"
     ),
     **dict.fromkeys(("VFLHLP", "VFLHLPA", "VFLHLPP"), "colonnade.methods"),
+    **dict.fromkeys(("FedCSSL", "FedGSSL", "FedGSSLStar", "FedHSSL", "FedHSSLStar"), "colonnade.methods"),
     "load": "colonnade.methods.store",
 }
 
@@ -60,6 +66,11 @@ __all__ = [
     "Combined",
     "ConfigError",
     "DataError",
+    "FedCSSL",
+    "FedGSSL",
+    "FedGSSLStar",
+    "FedHSSL",
+    "FedHSSLStar",
     "FedLocalSSL",
     "FedOnce",
     "FedOnceMulti",

@@ -13,7 +13,7 @@ from typing import Protocol
 from torch import Tensor
 
 from colonnade.active import ActiveParty
-from colonnade.party import OPERATIONS
+from colonnade.passive import OPERATIONS
 from colonnade.wire.message import KINDS, Message, Value
 from colonnade.wire.wire import Wire
 

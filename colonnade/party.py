@@ -1,17 +1,14 @@
-"""Parties: private state, and the operations that others may call.
+"""What every party has: its private table, and an encoder for it. Neither leaves the party.
 
-A party's table, encoder and optimizer never leave it. What others may ask of a passive party is listed in `OPERATIONS`;
-each operation takes a message of one kind and may answer with one of another. The same operations are called in one
-process and between sites.
+`active.py` adds labels and a head; `passive.py` the operations that may be asked of a party without labels.
 
-B rows of a batch, D width of a representation, K parties.
+B rows of a batch, D width of a representation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,42 +20,13 @@ from colonnade.data.preprocess import Preprocessor
 from colonnade.data.table import Table
 from colonnade.data.view import View
 from colonnade.errors import ConfigError, WireError
-from colonnade.nets.optimizer import make_optimizer
 from colonnade.nets.tabular import TabularEncoder
+from colonnade.nets.two_towers import TwoTowers, fresh_copy
 from colonnade.objectives.pca import PCA
-from colonnade.pretrain import Lesson, OwnObjective, build_objective, learn
+from colonnade.pretrain import Course, Lesson, OwnObjective, build_objective, learn
 from colonnade.seeds import seeded
-from colonnade.wire.message import Message, Value
 
 EVAL_ROWS = 1 << 15  # rows encoded at a time when no gradient is needed
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What an operation answers; the engine makes a message of it."""
-
-    tensors: Mapping[str, Tensor]
-    values: Mapping[str, Value]
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One thing that may be asked of a passive party: the kind of the question and of the answer, if there is one."""
-
-    request: str
-    reply: str | None = None
-
-
-OPERATIONS: dict[str, Operation] = {
-    "prepare": Operation("plan", "shape"),
-    "begin": Operation("order"),
-    "forward": Operation("rows", "representation"),
-    "backward": Operation("gradient"),
-    "represent": Operation("rows", "representation"),
-    "pretrain": Operation("lesson"),
-    "keep": Operation("order"),
-    "recall": Operation("order"),
-}
 
 
 class Party:
@@ -85,6 +53,9 @@ class Party:
         self.tables: dict[str, Table] = {}
         self.present: dict[str, Tensor | None] = {}
         self.encoder: nn.Module | None = None
+        self.encoder_tower = "local"  # which of FedHSSL's towers the encoder is; "both" for their mean
+        self.encoder_seed = 0
+        self.layers: dict[str, Any] = {}  # what a TabularEncoder is built from
         self.width = 0
         self.precision = "float32"
         self.kept: dict[str, Tensor] | None = None
@@ -109,22 +80,40 @@ class Party:
             raise WireError(f"party {self.name!r} was asked to load rows before it was prepared.")
         self.tables[table] = preprocessor.transform(view.take(at[held]), f"party {self.name!r}").to(self.device)
 
-    def build_encoder(self, *, hidden: list[int], width: int, embedding: int, seed: int) -> None:
-        """Make the encoder, the same for the same seed and name."""
+    def build_encoder(self, *, hidden: list[int], width: int, embedding: int, seed: int, tower: str = "local") -> None:
+        """Make the encoder, the same for the same seed and name: "local", "cross", or "both" towers of FedHSSL."""
         assert self.preprocessor is not None
-        blank = tuple(t.to(self.device) for t in self.preprocessor.blank())
-        if self.own_encoder is not None:
-            self.encoder = self.own_encoder
-        elif blank[0].ndim > 2:
-            raise ConfigError(
-                f"party {self.name!r} holds images. Pass a network for them: encoders={{{self.name!r}: module}}."
-            )
+        self.layers = {"hidden": hidden, "width": width, "embedding": embedding}
+        self.encoder_seed = seed
+        if tower == "both":
+            self.encoder = TwoTowers(self.new_encoder("cross"), self.new_encoder("local"))
         else:
-            features, sizes = blank[0].shape[1], self.preprocessor.sizes
-            with seeded(seed, self.name, "encoder"):
-                self.encoder = TabularEncoder(features, sizes, hidden=hidden, width=width, embedding=embedding)
-        self.encoder.to(self.device)
+            self.encoder = self.new_encoder(tower)
+        self.encoder_tower = tower
+        blank = tuple(t.to(self.device) for t in self.preprocessor.blank())
         self.width = self._measure_width(blank)
+
+    def new_encoder(self, tower: str) -> nn.Module:
+        """One encoder; that of the cross tower has weights of its own."""
+        assert self.preprocessor is not None
+        blank, local = self.preprocessor.blank()[0], tower == "local"
+        with seeded(self.encoder_seed, self.name, "encoder" if local else tower):
+            if self.own_encoder is not None:
+                made = self.own_encoder if local else fresh_copy(self.own_encoder)
+            elif blank.ndim > 2:
+                raise ConfigError(
+                    f"party {self.name!r} holds images. Pass a network for them: encoders={{{self.name!r}: module}}."
+                )
+            else:
+                made = TabularEncoder(blank.shape[1], self.preprocessor.sizes, **self.layers)
+        return made.to(self.device)
+
+    def tower(self, name: str) -> nn.Module:
+        """The encoder of a tower: the party's own where that reads it, or one that lives for pre-training alone."""
+        assert self.encoder is not None
+        if isinstance(self.encoder, TwoTowers):
+            return self.encoder.cross if name == "cross" else self.encoder.local
+        return self.encoder if name == self.encoder_tower else self.new_encoder(name)
 
     def _measure_width(self, blank: tuple[Tensor, ...]) -> int:
         try:
@@ -184,7 +173,7 @@ class Party:
             return False
 
         objective = build_objective(lesson, self.encoder, self.width, table, self.name, self.own_objectives)
-        learn(objective, table, lesson, self.name, autocast=self.autocast, after=after)
+        learn(Course(objective, table, lesson, self.name, autocast=self.autocast), after)
         return losses
 
     def modules(self) -> dict[str, nn.Module]:
@@ -210,80 +199,6 @@ class Party:
         if self.kept is not None:
             self.load_state(self.kept)
             self.kept = None
-
-
-class PassiveParty(Party):
-    """A party with columns and no labels. Its public methods are the operations."""
-
-    output: Tensor | None = None  # of the last forward, with its graph
-    optimizer: torch.optim.Optimizer | None = None
-
-    def prepare(self, message: Message) -> Reply:
-        """Fit the preprocessing, build the encoder, and say how wide its representation is."""
-        plan: dict[str, Any] = message.values
-        self.precision = plan["precision"]
-        if "train" not in self.tables:
-            self.fit_preprocessor()
-        self.build_encoder(hidden=plan["hidden"], width=plan["width"], embedding=plan["embedding"], seed=plan["seed"])
-        return Reply({}, {"width": self.width})
-
-    def begin(self, message: Message) -> None:
-        """Start training with a fresh optimizer."""
-        assert self.encoder is not None
-        settings: dict[str, Any] = message.values
-        self.optimizer = make_optimizer(
-            self.encoder.parameters(), settings["optimizer"], settings["learning_rate"], settings["weight_decay"]
-        )
-
-    def forward(self, message: Message) -> Reply:
-        """Representations of the asked rows; the graph stays here, for `backward`."""
-        self.output = self.encode(self.tables["train"].batch(message.tensors["rows"]), train=True)  # (B, D)
-        return Reply({"representation": self.output.detach()}, {})
-
-    def backward(self, message: Message) -> None:
-        """One update from the gradient by the last representation."""
-        gradient = message.tensors["gradient"]
-        if self.output is None or self.optimizer is None:
-            raise WireError(f"party {self.name!r} received a gradient before it was asked for a representation.")
-        if gradient.shape != self.output.shape:
-            raise WireError(
-                f"party {self.name!r} sent a representation of shape {tuple(self.output.shape)} "
-                f"and received a gradient of shape {tuple(gradient.shape)}."
-            )
-        self.optimizer.zero_grad()
-        self.output.backward(gradient)  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        self.output = None
-
-    def represent(self, message: Message) -> Reply:
-        """Representations without a graph: of the asked rows, or of all rows of a table, and of a further table."""
-        h = self.encode_table(str(message.values.get("table", "train")), message.tensors.get("rows"))
-        also = message.values.get("also")
-        if also is not None:
-            h = torch.cat([h, self.encode_table(str(also))])
-        return Reply({"representation": h}, {})
-
-    def pretrain(self, message: Message) -> None:
-        """Learn alone; nothing of it leaves the party."""
-        self.learn(Lesson.of(message.values))
-
-    def keep(self, message: Message) -> None:
-        """Remember the present weights: they are the best so far."""
-        self.keep_weights()
-
-    def recall(self, message: Message) -> None:
-        """Go back to the best weights."""
-        self.recall_weights()
-
-    def perform(self, operation: str, message: Message) -> Reply | None:
-        """Carry out a declared operation; refuse anything else."""
-        declared = OPERATIONS.get(operation)
-        if declared is None or message.kind != declared.request:
-            raise WireError(
-                f"party {self.name!r} refuses {operation!r} with a {message.kind!r}. It offers {list(OPERATIONS)}."
-            )
-        carry_out: Callable[[Message], Reply | None] = getattr(self, operation)
-        return carry_out(message)
 
 
 def agreed_order(ids: Ids, aligned: Ids) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -87,43 +87,57 @@ def build_objective(
     return objective.to(table.x.device)
 
 
-def learn(
-    objective: Objective,
-    table: Table,
-    lesson: Lesson,
-    party: str,
-    *,
-    rows: Tensor | None = None,
-    autocast: Callable[[], Any],
-    after: Callable[[int, float], bool],
-) -> None:
-    """Train an objective on rows of a table, all by default; `after` hears of each epoch and says whether to stop."""
-    device = table.x.device
-    rows = torch.arange(len(table), device=device) if rows is None else rows.to(device)
-    if len(rows) < objective.min_batch:
-        raise DataError(
-            f"party {party!r} has {len(rows)} rows, and {lesson.objective} needs {objective.min_batch} in a batch. "
-            f"Give it more rows, or use an objective without batch norm (moco, nat)."
-        )
-    order = generator(lesson.seed, party, "order")
-    draws = generator(lesson.seed, party, "draws", device=device)
-    optimizer = objective_optimizer(objective, lesson)
-    objective.train()
-    for epoch in range(lesson.epochs):
-        set_rate(optimizer, lesson, epoch)
-        parts = cut(rows, lesson.batch_size, order, objective.min_batch)
-        objective.begin_epoch(epoch, table, parts)
-        total = torch.zeros((), device=device)
+class Course:
+    """One party's training of one objective on rows of its own table, all by default, an epoch at a time."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        table: Table,
+        lesson: Lesson,
+        party: str,
+        *,
+        rows: Tensor | None = None,
+        autocast: Callable[[], Any],
+    ) -> None:
+        device = table.x.device
+        self.objective, self.table, self.lesson, self.autocast = objective, table, lesson, autocast
+        self.rows = torch.arange(len(table), device=device) if rows is None else rows.to(device)
+        if len(self.rows) < objective.min_batch:
+            raise DataError(
+                f"party {party!r} has {len(self.rows)} rows, and {lesson.objective} needs {objective.min_batch} in a "
+                f"batch. Give it more rows, or use an objective without batch norm (moco, nat)."
+            )
+        self.order = generator(lesson.seed, party, "order")
+        self.draws = generator(lesson.seed, party, "draws", device=device)
+        self.optimizer = objective_optimizer(objective, lesson)
+        self.done = 0  # epochs
+        objective.train()
+
+    def epoch(self, loss_of: Callable[..., Tensor] | None = None) -> float:
+        """One pass over the rows; the mean loss. `loss_of` reads what the objective draws, and is it by default."""
+        objective, loss_of = self.objective, loss_of or self.objective
+        set_rate(self.optimizer, self.lesson, self.done)
+        parts = cut(self.rows, self.lesson.batch_size, self.order, objective.min_batch)
+        objective.begin_epoch(self.done, self.table, parts)
+        total = torch.zeros((), device=self.table.x.device)
         for part in parts:
-            drawn = objective.draw(table, part, draws)
-            with autocast():
-                loss = objective(*drawn)
-            optimizer.zero_grad()
+            drawn = objective.draw(self.table, part, self.draws)
+            with self.autocast():
+                loss = loss_of(*drawn)
+            self.optimizer.zero_grad()
             loss.backward()
-            optimizer.step()
+            self.optimizer.step()
             objective.after_step()
             total += loss.detach() * len(part)
-        if after(epoch + 1, float(total) / len(rows)):
+        self.done += 1
+        return float(total) / len(self.rows)
+
+
+def learn(course: Course, after: Callable[[int, float], bool]) -> None:
+    """All epochs of a course; `after` hears of each and says whether to stop."""
+    for epoch in range(1, course.lesson.epochs + 1):
+        if after(epoch, course.epoch()):
             break
 
 

@@ -21,7 +21,8 @@ from torch import Tensor, nn
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.objectives.nat import NAT, solve_all, solvers
-from colonnade.party import EVAL_ROWS, PassiveParty, Reply
+from colonnade.party import EVAL_ROWS
+from colonnade.passive import PassiveParty, Reply
 from colonnade.pretrain import Lesson, build_objective, cut, set_rate
 from colonnade.seeds import generator
 from colonnade.wire.message import Message

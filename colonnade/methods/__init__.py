@@ -3,6 +3,7 @@
 from colonnade.methods.base import Method
 from colonnade.methods.combined import Combined
 from colonnade.methods.fed_local_ssl import FedLocalSSL
+from colonnade.methods.fedhssl import FedCSSL, FedGSSL, FedGSSLStar, FedHSSL, FedHSSLStar
 from colonnade.methods.fedonce import FedOnce, FedOnceMulti, FedOncePCA
 from colonnade.methods.lightgbm import LightGBM
 from colonnade.methods.linear import Linear
@@ -27,6 +28,11 @@ METHODS: dict[str, type[Method]] = {
     "vflhlp": VFLHLP,
     "vflhlp-a": VFLHLPA,
     "vflhlp-p": VFLHLPP,
+    "fedcssl": FedCSSL,
+    "fedgssl": FedGSSL,
+    "fedhssl": FedHSSL,
+    "fedgssl*": FedGSSLStar,
+    "fedhssl*": FedHSSLStar,
     "ssvfl": SSVFL,
 }
 
@@ -39,6 +45,11 @@ __all__ = [
     "VFLHLPA",
     "VFLHLPP",
     "Combined",
+    "FedCSSL",
+    "FedGSSL",
+    "FedGSSLStar",
+    "FedHSSL",
+    "FedHSSLStar",
     "FedLocalSSL",
     "FedOnce",
     "FedOnceMulti",

@@ -21,7 +21,7 @@ from colonnade.methods.pretrained import PretrainedMethod
 from colonnade.methods.splitnn import split_training
 from colonnade.nets.tabular import Columns
 from colonnade.objectives.pca import LinearEncoder
-from colonnade.party import PassiveParty
+from colonnade.passive import PassiveParty
 from colonnade.pretrain import Lesson
 from colonnade.seeds import seeded
 

@@ -27,7 +27,7 @@ from colonnade.methods.monitor import Monitor, Training
 from colonnade.methods.options import above, at_least, check_mapping, one_of, widths
 from colonnade.methods.rows import categorical_fields, count_absent, load_rows, no_rows
 from colonnade.nets.optimizer import OPTIMIZERS
-from colonnade.party import PassiveParty
+from colonnade.passive import PassiveParty
 from colonnade.pretrain import OwnObjective
 from colonnade.wire.engines.in_process import InProcess
 from colonnade.wire.message import Value

@@ -21,7 +21,7 @@ from colonnade.methods.options import above, at_least
 from colonnade.methods.pretrained import PretrainedMethod, record
 from colonnade.methods.splitnn import split_training
 from colonnade.objectives.supervised import Supervised
-from colonnade.pretrain import Lesson, learn
+from colonnade.pretrain import Course, Lesson, learn
 from colonnade.seeds import seeded
 
 Penalty = Callable[[], Tensor]
@@ -136,7 +136,8 @@ class VFLHLPA(_HybridPretraining):
             weight_decay=self.weight_decay, optimizer=self.optimizer, seed=self.seed,
         )  # fmt: skip
         table = active.tables["train"]
-        learn(model, table, lesson, active.name, rows=active.labelled, autocast=active.autocast, after=after)
+        course = Course(model, table, lesson, active.name, rows=active.labelled, autocast=active.autocast)
+        learn(course, after)
         if "valid" in active.y:
             model.load_state_dict(kept)
         record(monitor, losses)

@@ -35,3 +35,32 @@ class Objective(nn.Module):
 
     def after_step(self) -> None:
         """Called after each optimizer step."""
+
+
+class CrossObjective(Objective):
+    """An objective that can also agree with other parties on rows that they share (He et al. 2022).
+
+    P width of what is sent. Nothing received carries a gradient, and nothing sent does.
+    """
+
+    projector: nn.Module
+    sent_width: int  # P
+
+    def emit(self, *view: Tensor) -> Tensor:
+        """z (B, P): what other parties, or this party's other tower, are to agree with; no gradient."""
+        raise TypeError(f"{type(self).__name__} does not define emit")
+
+    def cross(self, *view: Tensor) -> tuple[Tensor, Tensor]:
+        """z (B, P) as `emit` gives it, and p (B, P), which is compared with what is received."""
+        raise TypeError(f"{type(self).__name__} does not define cross")
+
+    def match(self, p: Tensor, received: Tensor) -> Tensor:
+        """How far p is from what was received for the same rows, a scalar."""
+        raise TypeError(f"{type(self).__name__} does not define match")
+
+    def receive(self, received: Tensor) -> None:
+        """Called once for each (B, P) received, after the steps that it was compared in."""
+
+    def forward(self, *drawn: Tensor, guides: tuple[Tensor, ...] = (), gamma: float = 0.0) -> Tensor:
+        """The loss, plus γ times the distance from guides: (B, P) for each view, by the cross-party encoder."""
+        raise TypeError(f"{type(self).__name__} does not define forward")

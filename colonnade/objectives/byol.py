@@ -10,14 +10,14 @@ from torch import Generator, Tensor, nn
 
 from colonnade.data.table import Table
 from colonnade.objectives.augment import Augmentation, draw_two, replace, split_two
-from colonnade.objectives.base import Objective
+from colonnade.objectives.base import CrossObjective
 from colonnade.objectives.momentum import follow, frozen_copy
 from colonnade.objectives.projection import normed_mlp
 from colonnade.objectives.settings import check, fraction, whole, width_of
 from colonnade.objectives.similarity import negative_cosine
 
 
-class BYOL(Objective):
+class BYOL(CrossObjective):
     """ℓ(p1, z2') + ℓ(p2, z1'), ℓ(p, z') = 2 - 2⟨p/‖p‖₂, z'/‖z'‖₂⟩ (Grill et al. Eq. 2, symmetrised by the sum).
 
     p = predictor(projector(encoder(view))) is trained; z' comes from copies of encoder and projector that follow them:
@@ -59,6 +59,7 @@ class BYOL(Objective):
         self.predictor = normed_mlp((projection, hidden, projection), norm_output=False)
         self.target_encoder = frozen_copy(encoder)
         self.target_projector = frozen_copy(self.projector)
+        self.sent_width = projection
         self.momentum = momentum
         self.augment = augment
 
@@ -77,12 +78,26 @@ class BYOL(Objective):
             z: Tensor = self.target_projector(self.target_encoder(*view))
         return z
 
-    def forward(self, *drawn: Tensor) -> Tensor:
-        """The symmetrised loss, a scalar in [0, 8]."""
+    def emit(self, *view: Tensor) -> Tensor:
+        """z' (B, P): in BYOL it is the slow target that others agree with."""
+        return self.target(*view)
+
+    def cross(self, *view: Tensor) -> tuple[Tensor, Tensor]:
+        """z' of the slow target, and p of the online network."""
+        return self.target(*view), self.predict(*view)
+
+    def match(self, p: Tensor, received: Tensor) -> Tensor:
+        """ℓ(p, z') against the other party's slow target, in [0, 4]."""
+        return 2 + 2 * negative_cosine(p, received)
+
+    def forward(self, *drawn: Tensor, guides: tuple[Tensor, ...] = (), gamma: float = 0.0) -> Tensor:
+        """The symmetrised loss, a scalar in [0, 8], and γ(ℓ(p1, z1c') + ℓ(p2, z2c')) where there are guides."""
         first, second = split_two(drawn)
-        d1 = negative_cosine(self.predict(*first), self.target(*second))
-        d2 = negative_cosine(self.predict(*second), self.target(*first))
-        return (2 + 2 * d1) + (2 + 2 * d2)
+        p1, p2 = self.predict(*first), self.predict(*second)  # (B, P)
+        loss = self.match(p1, self.target(*second)) + self.match(p2, self.target(*first))
+        if not guides:
+            return loss
+        return loss + gamma * (self.match(p1, guides[0]) + self.match(p2, guides[1]))
 
     def after_step(self) -> None:
         """Move the target a little towards the online network."""

@@ -12,13 +12,13 @@ from torch.nn import functional as F
 from colonnade.data.table import Table
 from colonnade.nets.tabular import mlp
 from colonnade.objectives.augment import Augmentation, draw_two, replace, split_two
-from colonnade.objectives.base import Objective
+from colonnade.objectives.base import CrossObjective
 from colonnade.objectives.momentum import follow, frozen_copy
 from colonnade.objectives.settings import above_zero, check, fraction, whole, width_of
 from colonnade.objectives.similarity import info_nce
 
 
-class MoCo(Objective):
+class MoCo(CrossObjective):
     """-ln( exp(q·k/τ) / (exp(q·k/τ) + Σ_j exp(q·queue_j/τ)) ), mean over the batch (He et al. 2020, Eq. 1).
 
     q (B, P) is the unit projection of the first view, k that of the second by the momentum copies, without gradient.
@@ -66,6 +66,7 @@ class MoCo(Objective):
         self.key_projector = frozen_copy(self.projector)
         self.register_buffer("queue", F.normalize(torch.randn(queue, projection), dim=1))  # (J, P)
         self.register_buffer("oldest", torch.zeros((), dtype=torch.int64))  # position of the oldest key
+        self.sent_width = projection
         self.temperature = temperature
         self.momentum = momentum
         self.augment = augment
@@ -75,17 +76,45 @@ class MoCo(Objective):
         """Two views of the rows, `(x1, x2)` or `(x1, codes1, x2, codes2)`."""
         return draw_two(self.augment, table, rows, generator)
 
-    def forward(self, *drawn: Tensor) -> Tensor:
-        """The loss, a scalar; in training the keys are kept for `after_step`."""
-        first, second = split_two(drawn)
-        q = F.normalize(self.projector(self.encoder(*first)), dim=1)  # (B, P)
+    def query(self, *view: Tensor) -> Tensor:
+        """q (B, P), unit length, with gradient."""
+        return F.normalize(self.projector(self.encoder(*view)), dim=1)
+
+    def key(self, *view: Tensor) -> Tensor:
+        """k (B, P), unit length, of the momentum copies, without gradient."""
         with torch.no_grad():
-            k = F.normalize(self.key_projector(self.key_encoder(*second)), dim=1)  # (B, P)
+            return F.normalize(self.key_projector(self.key_encoder(*view)), dim=1)
+
+    def emit(self, *view: Tensor) -> Tensor:
+        """k (B, P): in MoCo it is the slow key that others agree with."""
+        return self.key(*view)
+
+    def cross(self, *view: Tensor) -> tuple[Tensor, Tensor]:
+        """The slow key k, and the query q."""
+        return self.key(*view), self.query(*view)
+
+    def match(self, p: Tensor, received: Tensor) -> Tensor:
+        """Eq. 1 with the keys of another network for the same rows."""
+        own = torch.einsum("bp,bp->b", p, received).unsqueeze(1)  # (B, 1)
+        scores = torch.cat([own, p @ self.queue.T], dim=1) / self.temperature  # (B, 1 + J)
+        return info_nce(scores, torch.zeros(len(p), dtype=torch.int64, device=p.device))
+
+    def receive(self, received: Tensor) -> None:
+        """Keys of another party join the queue."""
+        self._enqueue(F.normalize(received, dim=1))  # a codec may have rounded them
+
+    def forward(self, *drawn: Tensor, guides: tuple[Tensor, ...] = (), gamma: float = 0.0) -> Tensor:
+        """Eq. 1 of q1 with k2; with guides also γ times that of q1 with the guide of its view, against the batch's."""
+        first, second = split_two(drawn)
+        q = self.query(*first)  # (B, P)
+        k = self.key(*second)  # (B, P)
         if self.training:
             self._keys = k
-        own = torch.einsum("bp,bp->b", q, k).unsqueeze(1)  # (B, 1)
-        scores = torch.cat([own, q @ self.queue.T], dim=1) / self.temperature  # (B, 1 + J)
-        return info_nce(scores, torch.zeros(len(q), dtype=torch.int64, device=q.device))
+        loss = self.match(q, k)
+        if not guides:
+            return loss
+        scores = q @ guides[0].T / self.temperature  # (B, B)
+        return loss + gamma * info_nce(scores, torch.arange(len(q), device=q.device))
 
     def after_step(self) -> None:
         """Move the key networks a little towards the query networks and enqueue the last keys, once."""

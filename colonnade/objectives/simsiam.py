@@ -1,21 +1,22 @@
-"""SimSiam (Chen & He 2021), the local objective of FedHSSL (He et al. 2022, Eqs 3-4 with γ = 0).
+"""SimSiam (Chen & He 2021), the objective of FedHSSL (He et al. 2022, Eqs 2-4).
 
 B batch, D width of the representation, P width of the projection.
 """
 
 from __future__ import annotations
 
+import torch
 from torch import Generator, Tensor, nn
 
 from colonnade.data.table import Table
 from colonnade.objectives.augment import Augmentation, draw_two, replace, split_two
-from colonnade.objectives.base import Objective
+from colonnade.objectives.base import CrossObjective
 from colonnade.objectives.projection import normed_mlp
 from colonnade.objectives.settings import check, whole, width_of
 from colonnade.objectives.similarity import negative_cosine
 
 
-class SimSiam(Objective):
+class SimSiam(CrossObjective):
     """½(D(p1, sg z2) + D(p2, sg z1)), D the negative cosine, z = projector(encoder(view)), p = predictor(z).
 
     Projector: three layers with batch norm, also on the output. Predictor: two layers, batch norm on the hidden one.
@@ -51,6 +52,7 @@ class SimSiam(Objective):
         super().__init__(encoder)
         self.projector = normed_mlp((width, projection, projection, projection), norm_output=True)
         self.predictor = normed_mlp((projection, hidden, projection), norm_output=False)
+        self.sent_width = projection
         self.augment = augment
 
     def draw(self, table: Table, rows: Tensor, generator: Generator) -> tuple[Tensor, ...]:
@@ -58,13 +60,30 @@ class SimSiam(Objective):
         return draw_two(self.augment, table, rows, generator)
 
     def project(self, *view: Tensor) -> Tensor:
-        """z (B, P), with gradient. FedHSSL puts it on the wire during cross-party pre-training, detached."""
+        """z (B, P), with gradient."""
         z: Tensor = self.projector(self.encoder(*view))
         return z
 
-    def forward(self, *drawn: Tensor) -> Tensor:
-        """The symmetrised loss, a scalar in [-1, 1]."""
+    def emit(self, *view: Tensor) -> Tensor:
+        """z (B, P), without gradient."""
+        with torch.no_grad():
+            return self.project(*view)
+
+    def cross(self, *view: Tensor) -> tuple[Tensor, Tensor]:
+        """He et al. 2022, Alg. 1, l.4: z_c, detached, and p_c = h_c(z_c)."""
+        z = self.project(*view)
+        return z.detach(), self.predictor(z)
+
+    def match(self, p: Tensor, received: Tensor) -> Tensor:
+        """He et al. 2022, Eq. 2, one term: D(p_c, z_c of the other party)."""
+        return negative_cosine(p, received)
+
+    def forward(self, *drawn: Tensor, guides: tuple[Tensor, ...] = (), gamma: float = 0.0) -> Tensor:
+        """Eq. 4: ½(D(p1, sg z2) + D(p2, sg z1)), and γ·½(D(p1, z1c) + D(p2, z2c)) where there are guides."""
         first, second = split_two(drawn)
         z1, z2 = self.project(*first), self.project(*second)  # (B, P)
         p1, p2 = self.predictor(z1), self.predictor(z2)  # (B, P)
-        return (negative_cosine(p1, z2) + negative_cosine(p2, z1)) / 2
+        loss = (negative_cosine(p1, z2) + negative_cosine(p2, z1)) / 2
+        if not guides:
+            return loss
+        return loss + gamma * (negative_cosine(p1, guides[0]) + negative_cosine(p2, guides[1])) / 2

@@ -33,13 +33,17 @@ KINDS: dict[str, Kind] = {
     "plan": Kind(
         "down",
         "settings that a party builds its encoder from",
-        values=frozenset({"hidden", "width", "embedding", "seed", "precision"}),
+        values=frozenset({"hidden", "width", "embedding", "seed", "precision", "tower"}),
     ),
-    "shape": Kind("up", "the width of a party's representation", values=frozenset({"width"})),
+    "shape": Kind(
+        "up",
+        "the width of a party's representation and projection, and the shapes of what will be averaged",
+        values=frozenset({"width", "projection", "top", "projector", "predictor"}),
+    ),
     "order": Kind(
         "down",
-        "what to do next, without data: start an optimizer, keep or recall the best weights",
-        values=frozenset({"learning_rate", "weight_decay", "optimizer"}),
+        "what to do next, without data: start an optimizer, keep or recall the best weights, make one pass",
+        values=frozenset({"learning_rate", "weight_decay", "optimizer", "gamma"}),
     ),
     "lesson": Kind(
         "down",
@@ -47,6 +51,7 @@ KINDS: dict[str, Kind] = {
         values=frozenset(
             {"objective", "epochs", "batch_size", "learning_rate", "weight_decay", "optimizer", "cosine", "seed"}
             | {"rate", "temperature", "projection", "predictor", "momentum", "queue", "frequency", "assignment"}
+            | {"towers", "updates", "staleness", "shared"}
         ),
     ),
     "rows": Kind(
@@ -59,6 +64,21 @@ KINDS: dict[str, Kind] = {
     "gradient": Kind(
         "down", "the loss's derivative by a representation", tensors={"gradient": ("float", 2)}, lossy=True
     ),
+    "target": Kind(
+        "down",
+        "the active party's projection of aligned rows, in pre-training between parties",
+        tensors={"rows": ("int", 1), "target": ("float", 2)},
+        values=frozenset({"first"}),
+        lossy=True,
+    ),
+    "projection": Kind("up", "a passive party's projection of them", tensors={"projection": ("float", 2)}, lossy=True),
+    "key": Kind("up", "a public key for secure aggregation", tensors={"key": ("int", 1)}),
+    "keys": Kind("down", "the public keys of all parties", tensors={"keys": ("int", 2)}, values=frozenset({"turn"})),
+    "parameters": Kind(
+        "up", "the part of a model that is averaged, times the party's rows", tensors={"parameters": ("float", 1)}
+    ),
+    "masked": Kind("up", "the same, masked: only the sum over all parties can be read", tensors={"masked": ("int", 1)}),
+    "average": Kind("down", "the averaged part", tensors={"average": ("float", 1)}),
 }
 
 

@@ -133,6 +133,10 @@ def test_every_option_is_read(name: str, data: cn.VerticalData, monkeypatch) -> 
     bare = small(name)  # options that matter only without validation rows
     bare.__class__ = watched
     bare.fit(split.train)
+    if hasattr(method, "aggregate"):  # options that matter only with it
+        averaged = small(name, aggregate=True)
+        averaged.__class__ = watched
+        averaged.fit(split.train)
     assert {field.name for field in dataclasses.fields(method)} <= read
 
 
@@ -185,7 +189,8 @@ def test_only_declared_messages_cross_and_traffic_is_their_encoded_size(
             raw_columns = features[message.sender].T if tensor.is_floating_point() else []
             for column in raw_columns:
                 assert not any(
-                    len(c) == len(column) and np.allclose(c, column, equal_nan=True) for c in tensor.numpy().T
+                    len(c) == len(column) and np.allclose(c, column, equal_nan=True)
+                    for c in np.atleast_2d(tensor.numpy().T)
                 )
 
 

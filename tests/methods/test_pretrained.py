@@ -14,7 +14,7 @@ from colonnade.active import Scaler
 from colonnade.data.table import Table
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.objectives.base import Objective
-from colonnade.pretrain import Lesson, build_objective, cut, learn
+from colonnade.pretrain import Course, Lesson, build_objective, cut, learn
 from colonnade.stack import stack_parties
 from colonnade.wire.engines.in_process import InProcess
 from colonnade.wire.message import Message
@@ -167,9 +167,8 @@ def test_nat_lowers_its_loss_and_assignment_lowers_it_further() -> None:
         objective = build_objective(lesson, encoder, 3, table, "p", {})
         from contextlib import nullcontext
 
-        learn(
-            objective, table, lesson, "p", autocast=nullcontext, after=lambda e, v, kept=losses: kept.append(v) or False
-        )
+        course = Course(objective, table, lesson, "p", autocast=nullcontext)
+        learn(course, lambda e, v, kept=losses: kept.append(v) or False)
         assert losses[-1] < losses[0]
         last[assignment] = losses[-1]
     assert last["batch"] < 0.8 * last["fixed"]
@@ -283,7 +282,7 @@ def test_short_batches_are_merged_and_too_few_rows_explained() -> None:
     from contextlib import nullcontext
 
     with pytest.raises(cn.DataError, match="party 'p' has 1 rows, and simsiam needs 2 in a batch"):
-        learn(objective, table, lesson, "p", autocast=nullcontext, after=lambda e, v: False)
+        Course(objective, table, lesson, "p", autocast=nullcontext)
 
 
 def test_labels_on_unaligned_rows_only_are_explained() -> None:

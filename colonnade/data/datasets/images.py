@@ -5,7 +5,7 @@ N images of H x W pixels, one byte each; views are (N, 1, H, W). Row numbers are
 
 from __future__ import annotations
 
-import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from colonnade.data.datasets.columns import apart, halves, quadrants
 from colonnade.data.datasets.dataset import Dataset
+from colonnade.data.datasets.idx import read_pair
 from colonnade.data.vertical import VerticalData
 
 Pixels = npt.NDArray[np.uint8]
@@ -23,8 +24,8 @@ _SIDES = ("side", "front", "top", "oblique")
 
 def read_mnist(parties: int, *paths: Path) -> tuple[VerticalData, VerticalData]:
     """60,000 digits and 10,000 official test digits; parties nw, ne, sw, se of 14 x 14 pixels, or halves. MNIST."""
-    images, labels, test_images, test_labels = (_idx(path) for path in paths)
-    data = _parts(np.concatenate([images, test_images]), np.concatenate([labels, test_labels]), parties)
+    (images, y), (test_images, test_y) = read_pair(*paths[:2]), read_pair(*paths[2:])
+    data = _parts(np.concatenate([images, test_images]), np.concatenate([y, test_y]), parties)
     return apart(data, len(images))
 
 
@@ -36,14 +37,6 @@ def read_fashion_mnist(parties: int, path: Path) -> VerticalData:
 
 def _parts(images: Pixels, y: Pixels, parties: int) -> VerticalData:
     return VerticalData(halves(images) if parties == 2 else quadrants(images), y.astype(np.int64))
-
-
-def _idx(path: Path) -> Pixels:
-    """An array in the idx format: two zero bytes, type, rank, then the sizes as big-endian 32-bit numbers."""
-    raw = gzip.decompress(path.read_bytes())
-    rank = raw[3]
-    shape = np.frombuffer(raw, dtype=">u4", count=rank, offset=4)
-    return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * rank).reshape(shape.tolist())
 
 
 def read_modelnet10(parties: int, path: Path) -> tuple[VerticalData, VerticalData]:
@@ -91,6 +84,33 @@ MNIST = Dataset(
     party_numbers=(2, 4),
 )
 
+MNIST_HALVES = replace(
+    MNIST,
+    name="mnist-halves",
+    title="handwritten digits of 28 x 28 pixels, half of the image per party",
+    parties="left, right: 28 x 14 pixels each",
+    default_parties=2,
+    party_numbers=(2,),
+)
+
+KMNIST = replace(
+    MNIST,
+    name="kmnist",
+    title="cursive Japanese characters of ten kinds, 28 x 28 pixels, a part of the image per party",
+    source="Kuzushiji-MNIST (Clanuwat et al. 2018): the four idx files of codh.rois.ac.jp/kmnist",
+    terms="CC BY-SA 4.0",
+    files=tuple(file.replace("mnist/", "kmnist/") for file in MNIST.files),
+)
+
+KMNIST_HALVES = replace(
+    KMNIST,
+    name="kmnist-halves",
+    title="cursive Japanese characters of ten kinds, 28 x 28 pixels, half of the image per party",
+    parties=MNIST_HALVES.parties,
+    default_parties=2,
+    party_numbers=(2,),
+)
+
 FASHION_MNIST = Dataset(
     name="fashion_mnist",
     title="pieces of clothing of 28 x 28 pixels, 1,000 of each kind, a part of the image per party",
@@ -103,6 +123,15 @@ FASHION_MNIST = Dataset(
     files=("fashion_mnist10k/fashion_mnist10k.npz",),
     default_parties=4,
     party_numbers=(2, 4),
+)
+
+FASHION_MNIST_HALVES = replace(
+    FASHION_MNIST,
+    name="fashion_mnist-halves",
+    title="pieces of clothing of 28 x 28 pixels, 1,000 of each kind, half of the image per party",
+    parties=MNIST_HALVES.parties,
+    default_parties=2,
+    party_numbers=(2,),
 )
 
 MODELNET10 = Dataset(

@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from colonnade.party import OPERATIONS, PassiveParty, Reply
+from colonnade.passive import OPERATIONS, PassiveParty, Reply
 from colonnade.stack import PartyStack, stack_parties
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
@@ -68,7 +68,7 @@ class InProcess:
         spent = self._spent.pop(name, 0.0)
         if (
             self.response_limit is None
-            or OPERATIONS[operation].reply != "representation"
+            or OPERATIONS[operation].reply not in ("representation", "projection")
             or spent <= self.response_limit
         ):
             return False
