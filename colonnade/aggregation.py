@@ -63,9 +63,9 @@ class Masks:
         self.last = turn
         own = self._place(publics)
         scaled = contributed.double().cpu().numpy() * FRACTION
-        if np.abs(scaled).max() > LARGEST / len(publics):
+        if not np.abs(scaled).max() <= LARGEST / len(publics):
             raise ConfigError(
-                "secure_aggregation=True: a weight times the party's rows is too large for fixed point. "
+                "secure_aggregation=True: a weight times the party's rows is too large for fixed point, or no number. "
                 "Lower pretrain_learning_rate: the weights have run away."
             )
         total = np.rint(scaled).astype(np.int64).view(np.uint64)

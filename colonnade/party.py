@@ -86,20 +86,20 @@ class Party:
         self.layers = {"hidden": hidden, "width": width, "embedding": embedding}
         self.encoder_seed = seed
         if tower == "both":
-            self.encoder = TwoTowers(self.new_encoder("cross"), self.new_encoder("local"))
+            self.encoder = TwoTowers(self.new_encoder("cross", own=False), self.new_encoder("local"))
         else:
             self.encoder = self.new_encoder(tower)
         self.encoder_tower = tower
         blank = tuple(t.to(self.device) for t in self.preprocessor.blank())
         self.width = self._measure_width(blank)
 
-    def new_encoder(self, tower: str) -> nn.Module:
-        """One encoder; that of the cross tower has weights of its own."""
+    def new_encoder(self, tower: str, *, own: bool = True) -> nn.Module:
+        """The encoder of one tower. A module of the user's serves as it is, or with weights drawn anew if not `own`."""
         assert self.preprocessor is not None
-        blank, local = self.preprocessor.blank()[0], tower == "local"
-        with seeded(self.encoder_seed, self.name, "encoder" if local else tower):
+        blank = self.preprocessor.blank()[0]
+        with seeded(self.encoder_seed, self.name, "encoder" if tower == "local" else tower):
             if self.own_encoder is not None:
-                made = self.own_encoder if local else fresh_copy(self.own_encoder)
+                made = self.own_encoder if own else fresh_copy(self.own_encoder)
             elif blank.ndim > 2:
                 raise ConfigError(
                     f"party {self.name!r} holds images. Pass a network for them: encoders={{{self.name!r}: module}}."
@@ -113,7 +113,7 @@ class Party:
         assert self.encoder is not None
         if isinstance(self.encoder, TwoTowers):
             return self.encoder.cross if name == "cross" else self.encoder.local
-        return self.encoder if name == self.encoder_tower else self.new_encoder(name)
+        return self.encoder if name == self.encoder_tower else self.new_encoder(name, own=False)
 
     def _measure_width(self, blank: tuple[Tensor, ...]) -> int:
         try:

@@ -81,11 +81,15 @@ class PassiveParty(Party):
     def begin(self, message: Message) -> None:
         """Start training with a fresh optimizer; what served pre-training alone is dropped."""
         assert self.encoder is not None
-        self.towers = self.masks = None
+        self.drop_pretraining()
         settings: dict[str, Any] = message.values
         self.optimizer = make_optimizer(
             self.encoder.parameters(), settings["optimizer"], settings["learning_rate"], settings["weight_decay"]
         )
+
+    def drop_pretraining(self) -> None:
+        """Let go of what served pre-training with others alone."""
+        self.towers = self.masks = None
 
     def forward(self, message: Message) -> Reply:
         """Representations of the asked rows; the graph stays here, for `backward`."""
@@ -126,9 +130,7 @@ class PassiveParty(Party):
         values: dict[str, Any] = message.values
         self.shared = tuple(values["shared"].split()) if values["shared"] else ()
         self.towers = build_towers(self, Lesson.of(values), values["towers"], values["updates"], values["staleness"])
-        cross = self.towers.cross
-        shapes: dict[str, Value] = {part: self.towers.shapes(part) for part in self.shared}
-        return Reply({}, {"width": self.width, "projection": cross.objective.sent_width if cross else None, **shapes})
+        return Reply({}, {"width": self.width, **self.towers.describe(self.shared)})
 
     def cross(self, message: Message) -> Reply:
         """l.4-11: send z_c, and agree with the active party's."""

@@ -103,6 +103,8 @@ class PartyStack:
 
     def _begin(self, message: Message) -> None:
         settings: dict[str, Any] = message.values
+        for party in self.parties:
+            party.drop_pretraining()
         self.optimizer = make_optimizer(
             self.weights.values(), settings["optimizer"], settings["learning_rate"], settings["weight_decay"]
         )

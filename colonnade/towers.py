@@ -9,7 +9,7 @@ B rows of a batch, P width of a projection.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -21,6 +21,7 @@ from colonnade.objectives.base import CrossObjective
 from colonnade.party import Party
 from colonnade.pretrain import Course, Lesson, build_objective, cut, objective_optimizer, set_rate
 from colonnade.seeds import generator
+from colonnade.wire.message import Value
 
 SHARED = ("top", "projector", "predictor")  # parts of a local tower that can be averaged
 MAX_SHAPES = 100  # characters in which a part says its shapes
@@ -62,10 +63,14 @@ class CrossTower:
             z, self.p = self.objective.cross(*self.view)
         return z.float()
 
-    def agree(self, received: Mapping[str, Tensor]) -> Tensor | None:
-        """Alg. 1, l.10-11: the loss of Eq. 2 over what was sent for the rows of `emit`, and the update."""
+    def agree(self, received: Mapping[str, Tensor], senders: Iterable[str] = ()) -> Tensor | None:
+        """Alg. 1, l.10-11: the loss of Eq. 2 over what was sent for the rows of `emit`, and the update.
+
+        One of the `senders` that was late counts with what it sent before, if that is recent enough.
+        """
         self._remember(received)
-        loss = self._step(received)
+        before = {name: self.recent(name) for name in senders if name not in received}
+        loss = self._step({**received, **{name: z for name, z in before.items() if z is not None}})
         for z in received.values():
             self.objective.receive(z)
         return loss
@@ -76,7 +81,8 @@ class CrossTower:
         total = torch.zeros((), device=self.party.device)
         for rows in self.batches():
             self.emit(rows)
-            loss = self._step({name: z.index_select(0, rows) for name, z in self.remembered.items()})
+            before = {name: self.recent(name) for name in self.remembered}
+            loss = self._step({name: z for name, z in before.items() if z is not None})
             total += 0 if loss is None else loss * len(rows)
         return total / self.party.aligned
 
@@ -134,6 +140,11 @@ class Towers:
 
         return self.local.epoch(guided)
 
+    def describe(self, shared: tuple[str, ...]) -> dict[str, Value]:
+        """What must be equal at all parties: the width of a projection, and the shapes of what is averaged."""
+        width = self.cross.objective.sent_width if self.cross is not None else None
+        return {"projection": width, **{part: self.shapes(part) for part in shared}}
+
     def shapes(self, part: str) -> str:
         """The shapes of a part that is averaged, in few characters: equal for equal shapes."""
         shapes = [tuple(t.shape) for t in self._tensors(part)]
@@ -167,7 +178,9 @@ def build_towers(party: Party, lesson: Lesson, which: str, updates: int, stalene
     table = party.tables["train"]
     cross = local = None
     if which in ("cross", "both"):
-        made = build_objective(lesson, party.tower("cross"), party.width, table, f"{party.name}/cross", {})
+        made = build_objective(
+            lesson, party.tower("cross"), party.width, table, f"{party.name}/cross", party.own_objectives
+        )
         if not isinstance(made, CrossObjective):
             raise ConfigError(f"the objective {lesson.objective!r} cannot be learnt between parties.")
         cross = CrossTower(made, party, lesson, updates, staleness)

@@ -7,7 +7,7 @@ FedLocalBYOL and FedLocalMoCo of Li et al. 2024 (§5.3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from colonnade.federation import Federation
 from colonnade.methods.monitor import Monitor
@@ -75,7 +75,9 @@ class FedLocalSSL(AveragedTops, SelfSupervised):
         for epoch in range(1, self.pretrain_epochs + 1):
             with fed.phase("pretrain"):
                 fed.tell("study", gamma=0.0)
-            loss = own.study(0.0)
+            entry: dict[str, Any] = {"phase": "pretrain", "epoch": epoch}
+            if own is not None:
+                entry["loss"] = own.study(0.0)
             averaging.run()
-            monitor.history.append({"phase": "pretrain", "epoch": epoch, "loss": loss, "bytes": fed.wire.traffic.bytes})
+            monitor.history.append({**entry, "bytes": fed.wire.traffic.bytes})
             monitor.progress("pretrain", epoch, self.pretrain_epochs)

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import DataError
@@ -42,7 +41,7 @@ class FedCSSL(SelfSupervised):
 
     objective: str | type[Objective] | OwnObjective = "simsiam"  # or byol, moco
     updates: int = 1  # steps with each received projection; the paper tries 1, 4 and 8 (Fig. 7)
-    staleness: int = 0  # passes that each party makes on the projections it last received before new ones are sent
+    staleness: int = 0  # passes for which a party may go on with the projections it last received
 
     objectives: ClassVar[tuple[str, ...]] = ("simsiam", "byol", "moco")
     needs_own_columns: ClassVar[bool] = True
@@ -60,14 +59,14 @@ class FedCSSL(SelfSupervised):
         aligned = len(data.aligned)
         if aligned < 2:
             raise DataError(
-                f"{aligned or 'no'} rows are held by all parties, and {self.name} learns from what parties say of the "
+                f"{aligned or 'No'} rows are held by all parties, and {self.name} learns from what parties say of the "
                 f"same rows. Check that ids are written alike everywhere, or use fed-local-ssl or vflhlp."
             )
         if aligned < self.pretrain_batch_size:
             warnings.warn(
                 f"{self.name}: the {aligned} aligned rows are fewer than pretrain_batch_size="
                 f"{self.pretrain_batch_size}; all of them make one batch.",
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def plan(self) -> dict[str, Value]:
@@ -79,6 +78,7 @@ class FedCSSL(SelfSupervised):
         self.prepare(fed)
         shared = self.shared_parts()
         own = enrol(fed, self.ssl_lesson(), self.towers, shared, updates=self.updates, staleness=self.staleness)
+        assert own is not None
         averaging = self.averaging(fed, own)
         for epoch in range(self.pretrain_epochs):
             record = {"phase": "pretrain", "epoch": epoch + 1}
@@ -91,10 +91,14 @@ class FedCSSL(SelfSupervised):
         split_training(fed, monitor, self.training())
 
     def cross_party(self, fed: Federation, tower: CrossTower | None, epoch: int) -> dict[str, float]:
-        """Step 1, one pass over the aligned rows; in a pass without exchange everyone keeps to what it last heard."""
+        """Step 1, one pass over the aligned rows.
+
+        Appendix D: with staleness s, every (s + 1)-th pass exchanges and in the others everyone keeps to what it last
+        heard; where a response limit is set, every pass exchanges, and who is late counts with what it sent before.
+        """
         assert tower is not None
         with fed.phase("cross"):
-            if epoch % (self.staleness + 1):
+            if epoch % (self.staleness + 1) and self.response_limit is None:
                 fed.tell("cross_again")
                 return {"loss": float(tower.agree_again())}
             tower.begin_pass()
@@ -103,16 +107,9 @@ class FedCSSL(SelfSupervised):
                 z = tower.emit(rows)  # l.4: z_c^1, p_c^1
                 first = {"first": True} if i == 0 else {}
                 received = fed.ask("cross", rows=rows, target=z, **first)  # l.6, l.8: z down, z up; each party updates
-                loss = tower.agree(self.with_recent(fed, tower, received))  # l.10-11
+                loss = tower.agree(received, fed.passive)  # l.10-11
                 total += 0 if loss is None else loss * len(rows)
         return {"loss": float(total) / fed.active.aligned}
-
-    def with_recent(self, fed: Federation, tower: CrossTower, received: dict[str, Tensor]) -> dict[str, Tensor]:
-        """What came in time, and for a party that was late what it sent before, if that is recent enough."""
-        for name in fed.passive:
-            if name not in received and (before := tower.recent(name)) is not None:
-                received[name] = before
-        return received
 
     def local(self, fed: Federation, towers: Towers, epoch: int) -> dict[str, float]:
         """Step 2, where it is taken."""
@@ -143,7 +140,7 @@ class FedGSSL(FedCSSL):
         """Append what is wrong with the options."""
         super().check(problems)
         values = self.gamma if isinstance(self.gamma, tuple | list) else (self.gamma,)
-        if not values or any(not is_number(v) or not v >= 0 for v in values):
+        if not values or any(not is_number(v) or not 0 <= v < float("inf") for v in values):
             problems.append(
                 f"gamma must be a number of at least 0, or a few such numbers. Got {self.gamma!r}. "
                 f"0 switches guidance off; the paper uses 0.5."

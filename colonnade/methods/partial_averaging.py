@@ -29,8 +29,9 @@ class AveragedTops(PretrainedMethod):
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""
         super().check(problems)
-        if not self.averaged or not set(self.averaged) <= set(SHARED):
-            problems.append(f"averaged must list some of {', '.join(SHARED)}. Got {list(self.averaged)!r}.")
+        listed = isinstance(self.averaged, tuple | list) and bool(self.averaged) and set(self.averaged) <= set(SHARED)
+        if not listed:
+            problems.append(f"averaged must list some of {', '.join(SHARED)}. Got {self.averaged!r}. Use e.g. ['top'].")
         if self.secure_aggregation and not self.aggregate:
             problems.append("secure_aggregation=True masks what is averaged, but aggregate=False averages nothing.")
 
@@ -41,22 +42,24 @@ class AveragedTops(PretrainedMethod):
 
 def enrol(
     fed: Federation, lesson: Lesson, which: str, shared: tuple[str, ...], *, updates: int = 1, staleness: int = 0
-) -> Towers:
-    """Build the towers of every party; the active party's are returned. Shapes that must be equal are compared."""
+) -> Towers | None:
+    """Build the towers of every party with columns; the active party's are returned. Shapes are compared."""
     with fed.phase("setup"):
         answers = fed.ask_values(
             "enrol", **lesson.values(), towers=which, shared=" ".join(shared), updates=updates, staleness=staleness
         )
-    own = build_towers(fed.active, lesson, which, updates, staleness)
-    said = {name: {k: v for k, v in answer.items() if k != "width"} for name, answer in answers.items()}
-    width = own.cross.objective.sent_width if own.cross is not None else None
-    said[fed.active.name] = {"projection": width, **{part: own.shapes(part) for part in shared}}
+    own, said = None, dict(answers)
+    if fed.active.encoder is not None:
+        own = build_towers(fed.active, lesson, which, updates, staleness)
+        said[fed.active.name] = own.describe(shared)
     problems = []
     if len({said[name]["projection"] for name in said}) > 1:
         listed = ", ".join(f"{name!r} {said[name]['projection']}" for name in said)
         problems.append(
             f"projections are compared number by number, but their widths are {listed}. Use one projection."
         )
+    if shared and not any(said[name][part] for name in said for part in shared):
+        problems.append(f"{lesson.objective} has no {' or '.join(shared)} to average. Add 'top' to averaged.")
     for part in shared:
         problems += differing(part, {name: str(said[name][part]) for name in said})
     raise_all(problems, ConfigError, "Pre-training between the parties")
@@ -87,7 +90,7 @@ class Averaging:
     """The averaging of one training."""
 
     fed: Federation
-    towers: Towers  # the active party's own
+    towers: Towers | None  # the active party's own, if it has columns
     shared: tuple[str, ...]  # nothing is averaged where it is empty
     secure: bool = False
     turn: int = field(default=0, init=False)
@@ -99,25 +102,30 @@ class Averaging:
             warnings.warn(
                 "secure_aggregation=True: with one passive party, the average and the own part give its part away. "
                 "Masks protect from three parties on.",
-                stacklevel=2,
+                stacklevel=3,
             )
         self.masks = Masks()
         with self.fed.phase("setup"):
             keys = self.fed.ask("introduce")
-        self.keys = torch.stack([self.masks.public, *keys.values()])  # (K, 32)
+        own = [] if self.towers is None else [self.masks.public]
+        self.keys = torch.stack([*own, *keys.values()])  # (K, 32)
 
     def run(self) -> None:
         """l.25-30, once."""
         if not self.shared:
             return
         active = self.fed.active
-        own = contribution(self.towers.part(self.shared), len(active.tables["train"]))  # (L + 1,)
+        own = []
+        if self.towers is not None:
+            own = [contribution(self.towers.part(self.shared), len(active.tables["train"]))]  # (L + 1,)
         with self.fed.phase("aggregate"):
             if self.secure:
                 masked = self.fed.ask("share_masked", keys=self.keys, turn=self.turn)  # l.27
-                result = average_masked([self.masks.mask(own, self.keys, self.turn), *masked.values()])  # l.29
+                own = [self.masks.mask(part, self.keys, self.turn) for part in own]
+                result = average_masked([*own, *masked.values()])  # l.29
             else:
-                result = average([own, *self.fed.ask("share").values()])  # l.27, l.29
-            self.towers.adopt(self.shared, result)
+                result = average([*own, *self.fed.ask("share").values()])  # l.27, l.29
+            if self.towers is not None:
+                self.towers.adopt(self.shared, result)
             self.fed.tell("adopt", average=result)  # l.30
         self.turn += 1

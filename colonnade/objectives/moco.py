@@ -95,7 +95,7 @@ class MoCo(CrossObjective):
 
     def match(self, p: Tensor, received: Tensor) -> Tensor:
         """Eq. 1 with the keys of another network for the same rows."""
-        own = torch.einsum("bp,bp->b", p, received).unsqueeze(1)  # (B, 1)
+        own = torch.einsum("bp,bp->b", p, received.detach()).unsqueeze(1)  # (B, 1)
         scores = torch.cat([own, p @ self.queue.T], dim=1) / self.temperature  # (B, 1 + J)
         return info_nce(scores, torch.zeros(len(p), dtype=torch.int64, device=p.device))
 
@@ -113,7 +113,7 @@ class MoCo(CrossObjective):
         loss = self.match(q, k)
         if not guides:
             return loss
-        scores = q @ guides[0].T / self.temperature  # (B, B)
+        scores = q @ guides[0].detach().T / self.temperature  # (B, B)
         return loss + gamma * info_nce(scores, torch.arange(len(q), device=q.device))
 
     def after_step(self) -> None:

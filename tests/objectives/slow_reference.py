@@ -33,6 +33,11 @@ def cosine(a, b):
     return dot / math.sqrt(sum(u * u for u in a)) / math.sqrt(sum(v * v for v in b))
 
 
+def unit(rows):
+    """Each row divided by its length."""
+    return np.array([[v / math.sqrt(sum(u * u for u in row)) for v in row] for row in rows])
+
+
 def two_layers(x, p, name):
     """Linear, ReLU, Linear, as `mlp` names them."""
     hidden = relu(linear(x, p[f"{name}.0.weight"], p[f"{name}.0.bias"]))
@@ -44,6 +49,15 @@ def two_normed_layers(x, p, name):
     hidden = linear(x, p[f"{name}.0.weight"])
     hidden = relu(batch_norm(hidden, p[f"{name}.1.weight"], p[f"{name}.1.bias"]))
     return linear(hidden, p[f"{name}.3.weight"], p[f"{name}.3.bias"])
+
+
+def three_normed_layers(x, p, name):
+    """Linear, batch norm, ReLU, twice; then Linear and batch norm."""
+    for i in (0, 3, 6):
+        x = linear(x, p[f"{name}.{i}.weight"])
+        x = batch_norm(x, p[f"{name}.{i + 1}.weight"], p[f"{name}.{i + 1}.bias"])
+        x = relu(x) if i < 6 else x
+    return x
 
 
 def encode(x, p, name="encoder"):
@@ -75,8 +89,12 @@ def central_differences(loss, values, step=1e-6):
 
 def assert_same_loss_and_gradient(objective, drawn, slow):
     """`slow(p)` is the loss for parameters p; `slow` itself decides what it holds constant."""
+    assert_same_value_and_gradient(objective, objective(*drawn), slow)
+
+
+def assert_same_value_and_gradient(objective, loss, slow):
+    """The same for a loss that some other method of the objective has computed."""
     p = parameters(objective)
-    loss = objective(*drawn)
     loss.backward()
     assert loss.ndim == 0
     assert math.isclose(loss.item(), slow(p), rel_tol=1e-9, abs_tol=1e-11)
