@@ -58,7 +58,7 @@ class Party:
         self.layers: dict[str, Any] = {}  # what a TabularEncoder is built from
         self.width = 0
         self.precision = "float32"
-        self.kept: dict[str, Tensor] | None = None
+        self.kept: dict[str, dict[str, Tensor]] = {}  # weights by the name they were kept under
         self.own_objectives: dict[str, OwnObjective] = {}
         self.progress: Callable[[str, int, int], None] = lambda phase, done, total: None  # heard at this party alone
 
@@ -190,15 +190,14 @@ class Party:
             prefix = f"{name}."
             module.load_state_dict({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
 
-    def keep_weights(self) -> None:
+    def keep_weights(self, name: str = "best") -> None:
         """Remember the present weights."""
-        self.kept = {k: v.detach().clone() for k, v in self.state().items()}
+        self.kept[name] = {k: v.detach().clone() for k, v in self.state().items()}
 
-    def recall_weights(self) -> None:
+    def recall_weights(self, name: str = "best") -> None:
         """Go back to the remembered weights, if there are any."""
-        if self.kept is not None:
-            self.load_state(self.kept)
-            self.kept = None
+        if name in self.kept:
+            self.load_state(self.kept[name])
 
 
 def agreed_order(ids: Ids, aligned: Ids) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -185,12 +185,12 @@ class PassiveParty(Party):
     # ------------------------------------------------------------------------------------------------------------------
 
     def keep(self, message: Message) -> None:
-        """Remember the present weights: they are the best so far."""
-        self.keep_weights()
+        """Remember the present weights: the best so far, or those under a name."""
+        self.keep_weights(str(message.values.get("name", "best")))
 
     def recall(self, message: Message) -> None:
-        """Go back to the best weights."""
-        self.recall_weights()
+        """Go back to the best weights, or to those kept under a name."""
+        self.recall_weights(str(message.values.get("name", "best")))
 
     def perform(self, operation: str, message: Message) -> Reply | None:
         """Carry out a declared operation; refuse anything else."""

@@ -5,12 +5,13 @@ from colonnade.methods.combined import Combined
 from colonnade.methods.fed_local_ssl import FedLocalSSL
 from colonnade.methods.fedhssl import FedCSSL, FedGSSL, FedGSSLStar, FedHSSL, FedHSSLStar
 from colonnade.methods.fedonce import FedOnce, FedOnceMulti, FedOncePCA
+from colonnade.methods.hybrid import Hybrid
 from colonnade.methods.lightgbm import LightGBM
 from colonnade.methods.linear import Linear
 from colonnade.methods.local import Local
 from colonnade.methods.splitnn import SplitNN
 from colonnade.methods.ss_vfl import SSVFLC, SSVFLI
-from colonnade.methods.ssvfl import SSVFL
+from colonnade.methods.ssvfl import SSVFL, SSVFLDP
 from colonnade.methods.vflhlp import VFLHLP, VFLHLPA, VFLHLPP
 
 METHODS: dict[str, type[Method]] = {
@@ -34,12 +35,15 @@ METHODS: dict[str, type[Method]] = {
     "fedgssl*": FedGSSLStar,
     "fedhssl*": FedHSSLStar,
     "ssvfl": SSVFL,
+    "ssvfl-dp": SSVFLDP,
+    "hybrid": Hybrid,
 }
 
 __all__ = [
     "METHODS",
     "SSVFL",
     "SSVFLC",
+    "SSVFLDP",
     "SSVFLI",
     "VFLHLP",
     "VFLHLPA",
@@ -54,6 +58,7 @@ __all__ = [
     "FedOnce",
     "FedOnceMulti",
     "FedOncePCA",
+    "Hybrid",
     "LightGBM",
     "Linear",
     "Local",

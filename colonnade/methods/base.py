@@ -80,7 +80,12 @@ class Method(Options):
             progress: called with phase, steps done and steps in all.
         """
         if data.task not in self.tasks:
-            raise ConfigError(f"{self.name} does {', '.join(self.tasks)}, not {data.task}. Choose another method.")
+            from colonnade.methods import METHODS
+
+            able = ", ".join(name for name, method in METHODS.items() if data.task in method.tasks)
+            raise ConfigError(
+                f"{self.name} does {', '.join(self.tasks)}, not {data.task}. These do {data.task}: {able}."
+            )
         self.task_: Task = data.task
         self.metric_ = check_metric(metric or default_metric(data.task), data.task)
         self.active_ = data.active

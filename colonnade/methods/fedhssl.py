@@ -74,8 +74,13 @@ class FedCSSL(SelfSupervised):
         return {**super().plan(), "tower": self.reads}
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
-        """Algorithm 1, `pretrain_epochs` times, then Eq. 1."""
+        """Algorithm 1, then Eq. 1."""
         self.prepare(fed)
+        self.pretrain(fed, monitor)
+        split_training(fed, monitor, self.training())
+
+    def pretrain(self, fed: Federation, monitor: Monitor) -> None:
+        """Algorithm 1, `pretrain_epochs` times."""
         shared = self.shared_parts()
         own = enrol(fed, self.ssl_lesson(), self.towers, shared, updates=self.updates, staleness=self.staleness)
         assert own is not None
@@ -88,7 +93,6 @@ class FedCSSL(SelfSupervised):
                 averaging.run()  # l.25-30
             monitor.history.append({**record, "bytes": fed.wire.traffic.bytes})
             monitor.progress("pretrain", epoch + 1, self.pretrain_epochs)
-        split_training(fed, monitor, self.training())
 
     def cross_party(self, fed: Federation, tower: CrossTower | None, epoch: int) -> dict[str, float]:
         """Step 1, one pass over the aligned rows.

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from colonnade.errors import ColonnadeError
 from colonnade.federation import Federation
-from colonnade.metrics import score
+from colonnade.metrics import LOWER_IS_BETTER, score
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,7 @@ class Monitor:
     name: str = "train"
     best: float = field(default=float("inf"), init=False)
     best_epoch: int = field(default=0, init=False)
+    best_score: float = field(default=float("nan"), init=False)  # the metric at the best epoch
     kept: bool = field(default=False, init=False)
     started: float = field(default_factory=time.perf_counter, init=False)
     received: dict[str, Tensor] | None = None  # representations of validation rows, where they do not change
@@ -82,6 +83,7 @@ class Monitor:
             record["validation"] = score(self.metric, self.truth, active.targets.decode(logits), active.targets.classes)
             if loss < self.best:
                 self.best, self.best_epoch, self.kept = loss, epoch, True
+                self.best_score = float(record["validation"])
                 active.keep_weights()
                 if self.received is None:
                     self.fed.tell("keep")
@@ -91,6 +93,16 @@ class Monitor:
         """Look at the validation rows before the first epoch, so that training cannot end worse than it began."""
         if "valid" in self.fed.active.y:
             self._validate(0, {})
+
+    def again(self, name: str) -> None:
+        """Watch a further attempt under another name, from nothing."""
+        self.name, self.best, self.best_epoch, self.kept = name, float("inf"), 0, False
+
+    @property
+    def merit(self) -> tuple[float, float]:
+        """How good the best epoch is: by the metric, then by the loss; more is better."""
+        sign = -1.0 if self.metric in LOWER_IS_BETTER else 1.0
+        return sign * self.best_score, -self.best
 
     def recall(self) -> None:
         """Go back to the best epoch's weights at every party."""

@@ -12,7 +12,8 @@ B rows of a batch, M labelled ones among them, D width of a representation, C cl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -23,11 +24,14 @@ from torch.nn import functional as F
 
 from colonnade.active import ActiveParty, join
 from colonnade.data.labels import Task
+from colonnade.errors import DataError
 from colonnade.federation import Federation
 from colonnade.methods.federated import FederatedMethod
-from colonnade.methods.monitor import Monitor, batches
+from colonnade.methods.monitor import Monitor, Training, batches
 from colonnade.methods.options import at_least, one_of
 from colonnade.seeds import generator, seeded
+from colonnade.wire.protection import GaussianNoise
+from colonnade.wire.wire import Wire
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -62,25 +66,28 @@ class SSVFL(FederatedMethod):
                 for i, width in enumerate(widths.values())
             }
 
+    def _check_labels(self, active: ActiveParty) -> None:
+        super()._check_labels(active)
+        if not self.contrast:
+            return
+        seen, counts = torch.unique(active.y["train"][active.labelled_aligned.to(active.device)], return_counts=True)
+        alone = [active.targets.classes[i] for i in seen[counts == 1].tolist()]
+        if len(alone) == len(seen):
+            raise DataError(
+                f"every class of party {active.name!r} has one labelled row, and contrast={self.contrast:g} compares "
+                f"rows of one class. Label more rows, or use contrast=0."
+            )
+        if alone:
+            warnings.warn(
+                f"{self.name}: class {', '.join(map(str, alone))} of party {active.name!r} has one labelled row, which "
+                f"the contrast leaves out, as it has no other to compare it with. Label another, or use contrast=0.",
+                stacklevel=2,
+            )
+
     def run(self, fed: Federation, monitor: Monitor) -> None:
-        """Algorithm 1, from line 7 on."""
+        """Algorithm 1."""
         self.prepare(fed)
-        active, training = fed.active, self.training()
-        order = generator(self.seed, active.name, monitor.name)
-        active.begin(**training.update)
-        with fed.phase(monitor.name):
-            fed.tell("begin", **training.update)
-            for epoch in range(1, self.epochs + 1):
-                total, steps = torch.zeros((), device=active.device), 0
-                for rows, labelled in mixed_batches(active, self.batch_size, order):  # l.7
-                    h = fed.ask("forward", rows=rows)  # l.8-10: H^(v)
-                    loss_of = partial(self.objective, active, rows, labelled)  # l.11-15
-                    loss, gradients = active.descend(rows, h, loss_of)  # l.16-17: θ, θ^(v)
-                    fed.tell("backward", gradient=gradients)  # l.18-21: ∂L/∂H^(v), and each client's w_v
-                    total, steps = total + loss, steps + 1
-                if monitor.after(epoch, total / steps):
-                    break
-            monitor.recall()
+        mixed_training(fed, monitor, self.training(), self.objective)
 
     def objective(self, active: ActiveParty, rows: Tensor, labelled: int, parts: dict[str, Tensor]) -> Tensor:
         """L = L_CE + λ L_con + β L_lgc (Eq. 11); the first `labelled` rows have labels."""
@@ -96,17 +103,73 @@ class SSVFL(FederatedMethod):
         return loss
 
 
-def mixed_batches(active: ActiveParty, size: int, order: torch.Generator) -> Iterator[tuple[Tensor, int]]:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SSVFLDP(SSVFL):
+    """SSVFL-DP (Eq. 20; Alg. 1, l.2-5): in training, representations leave their party with Gaussian noise.
+
+    As in the paper, those sent for predictions carry none: a model that answers differently each time is no model.
+    """
+
+    name = "ssvfl-dp"
+    summary = "ssvfl with Gaussian noise on every representation that leaves a party in training"
+
+    noise: float = 1.0  # c, standard deviation (§4.3: 1; Fig. 7: 1 to 4); noise, no (ε, δ)
+
+    def check(self, problems: list[str]) -> None:
+        """Append what is wrong with the options."""
+        super().check(problems)
+        at_least(problems, "noise", self.noise, 0, whole=False)
+
+    def wire(self) -> Wire:
+        """The wire between the parties."""
+        wire = super().wire()
+        wire.protections.append(
+            GaussianNoise("representation", self.noise, self.seed, frozenset({"train", "validate"}))
+        )
+        return wire
+
+
+def mixed_training(
+    fed: Federation,
+    monitor: Monitor,
+    training: Training,
+    objective: Callable[[ActiveParty, Tensor, int, dict[str, Tensor]], Tensor],
+    penalty: Callable[[], Tensor] | None = None,
+    *,
+    unlabelled: bool = True,
+) -> None:
+    """Train all encoders and the head on aligned rows, `unlabelled` ones too: Algorithm 1, from line 7 on."""
+    active = fed.active
+    order = generator(training.seed, active.name, monitor.name)
+    active.begin(**training.update)
+    with fed.phase(monitor.name):
+        fed.tell("begin", **training.update)
+        for epoch in range(1, monitor.epochs + 1):
+            total, steps = torch.zeros((), device=active.device), 0
+            for rows, labelled in mixed_batches(active, training.batch_size, order, unlabelled):  # l.7
+                h = fed.ask("forward", rows=rows)  # l.8-10: H^(v)
+                loss_of = partial(objective, active, rows, labelled)  # l.11-15
+                loss, gradients = active.descend(rows, h, loss_of, penalty)  # l.16-17: θ, θ^(v)
+                fed.tell("backward", gradient=gradients)  # l.18-21: ∂L/∂H^(v), and each client's w_v
+                total, steps = total + loss, steps + 1
+            if monitor.after(epoch, total / steps):
+                break
+        monitor.recall()
+
+
+def mixed_batches(
+    active: ActiveParty, size: int, order: torch.Generator, unlabelled: bool = True
+) -> Iterator[tuple[Tensor, int]]:
     """Labelled rows first, then unlabelled ones: every unlabelled row once, some labelled ones in each batch."""
     labelled = active.labelled_aligned
     mask = torch.ones(active.aligned, dtype=torch.bool)
     mask[labelled] = False
-    unlabelled = torch.nonzero(mask).squeeze(1)
-    if len(unlabelled) == 0:
+    others = torch.nonzero(mask).squeeze(1)
+    if len(others) == 0 or not unlabelled:
         yield from ((b.to(active.device, torch.int32), len(b)) for b in batches(labelled, size, order))
         return
     pool: list[Tensor] = []
-    for part in batches(unlabelled, size, order):
+    for part in batches(others, size, order):
         pool = pool or batches(labelled, size, order)
         known = pool.pop()
         yield torch.cat([known, part]).to(active.device, torch.int32), len(known)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from colonnade.errors import ConfigError
 from colonnade.federation import Federation
 from colonnade.methods.federated import FederatedMethod
-from colonnade.methods.monitor import Monitor
+from colonnade.methods.monitor import Monitor, Training
 from colonnade.methods.options import above, at_least
 from colonnade.methods.pretrained import PretrainedMethod, record
 from colonnade.methods.splitnn import split_training
@@ -88,15 +88,11 @@ class VFLHLPA(_HybridPretraining):
         at_least(problems, "beta", self.beta, 0, whole=False)
 
     def pretrain_active(self, fed: Federation, monitor: Monitor) -> Penalty:
-        """Step 1, Eq. 4: h^1, f on all labelled rows of the active party, aligned or not; returns β L_cons (Eq. 8)."""
+        """Step 1: h^1, f on all labelled rows of the active party, aligned or not; returns β L_cons (Eq. 8)."""
         active = fed.active
         assert active.encoder is not None
         start = {k: v.clone() for k, v in active.encoder.state_dict().items()}
-        with seeded(self.seed, active.name, "supervised"):
-            model = Supervised(
-                active.encoder, width=active.width, outputs=active.targets.outputs, targets=active.y["train"]
-            ).to(active.device)
-        self._learn_own_labels(fed, monitor, model)
+        model = learn_own_labels(fed, monitor, self.training(), self.epochs, self.patience)
         big_theta_1 = [p.detach().clone() for p in active.encoder.parameters()]  # Θ^1
         big_theta_0 = model.head.weight.detach().clone()  # Θ^0, (C, D)
         theta_0s = self.own_slice(active.head, active.width, big_theta_0)
@@ -113,35 +109,6 @@ class VFLHLPA(_HybridPretraining):
 
         return constraint
 
-    def _learn_own_labels(self, fed: Federation, monitor: Monitor, model: Supervised) -> None:
-        """Supervised training with the care that `local` gets: as many epochs, early stopping on validation rows."""
-        active = fed.active
-        losses: list[float] = []
-        best, kept = (float("inf"), 0), {k: v.clone() for k, v in model.state_dict().items()}
-
-        def after(epoch: int, loss: float) -> bool:
-            nonlocal best, kept
-            losses.append(loss)
-            if "valid" not in active.y:
-                return False
-            with torch.no_grad():
-                found = float(active.targets.loss(model.head(active.encode_table("valid")), active.y["valid"]))
-            model.train()
-            if found < best[0]:
-                best, kept = (found, epoch), {k: v.clone() for k, v in model.state_dict().items()}
-            return epoch - best[1] >= self.patience
-
-        lesson = Lesson(
-            objective="supervised", epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, optimizer=self.optimizer, seed=self.seed,
-        )  # fmt: skip
-        table = active.tables["train"]
-        course = Course(model, table, lesson, active.name, rows=active.labelled, autocast=active.autocast)
-        learn(course, after)
-        if "valid" in active.y:
-            model.load_state_dict(kept)
-        record(monitor, losses)
-
     def own_slice(self, head: nn.Module, width: int, like: Tensor) -> Callable[[], Tensor]:
         """θ_s^0: the columns of the head's weight that read the active party's representation, which comes first."""
         first = next(layer for layer in head.modules() if isinstance(layer, nn.Linear))
@@ -157,3 +124,40 @@ class VFLHLP(VFLHLPA, VFLHLPP):
 
     name = "vflhlp"
     summary = "labels pre-train the active party, SCARF the passive ones; then splitnn, held near the pre-trained model"
+
+
+def learn_own_labels(fed: Federation, monitor: Monitor, training: Training, epochs: int, patience: int) -> Supervised:
+    """Step 1, Eq. 4: the active party's encoder and a head of its own learn from all its labelled rows.
+
+    With the care that `local` gets: as many epochs, early stopping on validation rows.
+    """
+    active = fed.active
+    assert active.encoder is not None
+    with seeded(training.seed, active.name, "supervised"):
+        model = Supervised(
+            active.encoder, width=active.width, outputs=active.targets.outputs, targets=active.y["train"]
+        ).to(active.device)
+    losses: list[float] = []
+    best, kept = (float("inf"), 0), {k: v.clone() for k, v in model.state_dict().items()}
+
+    def after(epoch: int, loss: float) -> bool:
+        nonlocal best, kept
+        losses.append(loss)
+        if "valid" not in active.y:
+            return False
+        with torch.no_grad():
+            found = float(active.targets.loss(model.head(active.encode_table("valid")), active.y["valid"]))
+        model.train()
+        if found < best[0]:
+            best, kept = (found, epoch), {k: v.clone() for k, v in model.state_dict().items()}
+        return epoch - best[1] >= patience
+
+    lesson = Lesson(
+        objective="supervised", epochs=epochs, batch_size=training.batch_size, seed=training.seed, **training.update
+    )
+    table = active.tables["train"]
+    learn(Course(model, table, lesson, active.name, rows=active.labelled, autocast=active.autocast), after)
+    if "valid" in active.y:
+        model.load_state_dict(kept)
+    record(monitor, losses)
+    return model

@@ -41,12 +41,13 @@ def replace(table: Table, rows: Tensor, generator: Generator, rate: float = 0.3)
     Deviation: the paper gives the 30 % for numeric columns and no figure for categorical ones; here the subset is drawn
     over both kinds together, so that each column is distorted equally often.
     """
-    chosen = _choose(table, rows, generator, rate)  # (B, M)
-    x, *codes = table.rows(rows)
-    width = x.shape[1]
-    views = [torch.where(chosen[:, :width], _marginal(table.x, rows, generator), x)]  # (B, F)
-    views += [c.masked_fill(chosen[:, width:], HIDDEN_BY_AUGMENTATION) for c in codes]  # (B, Q)
-    return tuple(views)
+    chosen = _choose(table, rows, generator, rate)  # (B, count)
+    if table.codes is None:
+        return (_replace_numbers(table, rows, chosen, generator),)
+    x, codes = table.rows(rows)
+    mask = _mask(chosen, table)
+    x = torch.where(mask[:, : x.shape[1]], _marginal(table.x, rows, generator), x)  # (B, F)
+    return x, codes.masked_fill(mask[:, x.shape[1] :], HIDDEN_BY_AUGMENTATION)  # (B, Q)
 
 
 def corrupt(table: Table, rows: Tensor, generator: Generator, rate: float = 0.6) -> tuple[Tensor, ...]:
@@ -54,13 +55,13 @@ def corrupt(table: Table, rows: Tensor, generator: Generator, rate: float = 0.6)
 
     As `replace`, but a chosen category becomes that of another row instead of being covered. The rate is SCARF's 60 %.
     """
-    chosen = _choose(table, rows, generator, rate)  # (B, M)
-    x, *codes = table.rows(rows)
-    width = x.shape[1]
-    views = [torch.where(chosen[:, :width], _marginal(table.x, rows, generator), x)]  # (B, F)
-    if table.codes is not None:
-        views.append(torch.where(chosen[:, width:], _marginal(table.codes, rows, generator), codes[0]))  # (B, Q)
-    return tuple(views)
+    chosen = _choose(table, rows, generator, rate)  # (B, count)
+    if table.codes is None:
+        return (_replace_numbers(table, rows, chosen, generator),)
+    x, codes = table.rows(rows)
+    mask = _mask(chosen, table)
+    x = torch.where(mask[:, : x.shape[1]], _marginal(table.x, rows, generator), x)  # (B, F)
+    return x, torch.where(mask[:, x.shape[1] :], _marginal(table.codes, rows, generator), codes)  # (B, Q)
 
 
 def draw_two(augment: Augmentation, table: Table, rows: Tensor, generator: Generator) -> tuple[Tensor, ...]:
@@ -75,18 +76,34 @@ def split_two(drawn: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tens
 
 
 def _choose(table: Table, rows: Tensor, generator: Generator, rate: float) -> Tensor:
-    """(B, M) bool, max(1, ⌊rate·M⌋) True in each row: the columns whose random numbers are largest."""
+    """(B, count) positions of max(1, ⌊rate·M⌋) columns for each row: those whose random numbers are largest."""
     check("augmentation", fraction("rate", rate, "It is the share of columns distorted in each row."))
     if table.is_image:
         raise DataError(
             f"The table holds images of shape {tuple(table.x.shape[1:])}, and this augmentation distorts columns. "
             "Images have augmentations of their own: pass one of those as `augment`."
         )
-    columns = table.x.shape[1] + (0 if table.codes is None else table.codes.shape[1])
+    columns = _columns(table)
     count = max(math.floor(rate * columns + 1e-9), int(rate > 0))  # 0.7 · 10 is 7, whatever floating point says
     keys = torch.rand(len(rows), columns, generator=generator, device=table.x.device)  # (B, M)
-    largest = keys.topk(count, dim=1, sorted=False).indices  # (B, count)
-    return torch.zeros_like(keys, dtype=torch.bool).scatter_(1, largest, True)
+    return keys.topk(count, dim=1, sorted=False).indices
+
+
+def _columns(table: Table) -> int:
+    return table.x.shape[1] + (0 if table.codes is None else table.codes.shape[1])
+
+
+def _mask(chosen: Tensor, table: Table) -> Tensor:
+    """(B, count) positions as (B, M) bool."""
+    none = torch.zeros(len(chosen), _columns(table), dtype=torch.bool, device=chosen.device)
+    return none.scatter_(1, chosen, True)
+
+
+def _replace_numbers(table: Table, rows: Tensor, chosen: Tensor, generator: Generator) -> Tensor:
+    """The rows with their chosen columns drawn from these columns' marginals: only what is replaced is drawn."""
+    donors = torch.randint(len(table), chosen.shape, generator=generator, device=chosen.device)  # (B, count)
+    drawn = table.x.take(donors.mul_(table.x.shape[1]).add_(chosen))  # entry (b, i) is x[donors[b, i], chosen[b, i]]
+    return table.x.index_select(0, rows).scatter_(1, chosen, drawn)
 
 
 def _marginal(values: Tensor, rows: Tensor, generator: Generator) -> Tensor:

@@ -43,7 +43,7 @@ KINDS: dict[str, Kind] = {
     "order": Kind(
         "down",
         "what to do next, without data: start an optimizer, keep or recall the best weights, make one pass",
-        values=frozenset({"learning_rate", "weight_decay", "optimizer", "gamma"}),
+        values=frozenset({"learning_rate", "weight_decay", "optimizer", "gamma", "name"}),
     ),
     "lesson": Kind(
         "down",

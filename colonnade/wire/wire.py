@@ -12,6 +12,7 @@ from colonnade.errors import WireError
 from colonnade.wire.codec import Precision, frame_size, pack, unpack
 from colonnade.wire.message import KINDS, Message
 from colonnade.wire.meter import Traffic
+from colonnade.wire.protection import Protection
 
 Observer = Callable[[Message], None]
 MAX_TEXT, MAX_ITEMS = 100, 32  # the largest text and list that a message's values may hold
@@ -26,6 +27,7 @@ class Wire:
     """
 
     precision: Precision = "float32"
+    protections: list[Protection] = field(default_factory=list)
     active: str | None = None  # the party that messages go up to and come down from
     traffic: Traffic = field(default_factory=Traffic)
     observers: list[Observer] = field(default_factory=list)
@@ -38,6 +40,8 @@ class Wire:
             raise WireError(
                 f"{message.sender!r} sent the undeclared kind {message.kind!r}. Declared: {', '.join(KINDS)}."
             )
+        for protection in self.protections:
+            message = protection.apply(message)
         check(message)
         if self.active is not None and (message.receiver == self.active) != (kind.direction == "up"):
             raise WireError(

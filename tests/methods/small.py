@@ -14,7 +14,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "lightgbm": {"trees": 40},
     "fed-local-ssl": {"projection": 16},
     "fedonce-pca": {"width": 3},
-    **{name: {"projection": 16} for name in ("fedcssl", "fedgssl", "fedhssl", "fedgssl*", "fedhssl*")},
+    **{name: {"projection": 16} for name in ("fedcssl", "fedgssl", "fedhssl", "fedgssl*", "fedhssl*", "hybrid")},
 }
 
 

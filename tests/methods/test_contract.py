@@ -133,6 +133,11 @@ def test_every_option_is_read(name: str, data: cn.VerticalData, monkeypatch) -> 
     bare = small(name)  # options that matter only without validation rows
     bare.__class__ = watched
     bare.fit(split.train)
+    for labels, aligned in ((0.3, 1.0), (0.9, 0.4)):  # unlabelled aligned rows, unaligned labelled rows
+        partly = cn.split(data, labels=labels, aligned=aligned)
+        sparse = small(name)
+        sparse.__class__ = watched
+        sparse.fit(partly.train, partly.valid)
     if hasattr(method, "aggregate"):  # options that matter only with it
         averaged = small(name, aggregate=True)
         averaged.__class__ = watched

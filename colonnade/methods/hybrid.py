@@ -1,0 +1,187 @@
+"""The hybrid: every row of every kind, by the parts of three papers that earn their place.
+
+1. Self-supervision between and within the parties, on all rows (He et al. 2022, steps 1 and 2).
+2. Where some of its labelled rows are unaligned, the active party learns alone from all of them; its encoder and the
+   head's slice that reads it are held near what that gave (Li et al. 2024, Eqs 4 and 8).
+3. All train together on aligned rows, labelled or not: the labels' loss, and the agreement of every party's own
+   prediction with the joint one where that is confident (after Zhang et al. 2024, Eq. 10). The active party's unaligned
+   labelled rows take part, with zero in the place of the representations that do not exist, as in prediction when
+   parties are absent.
+
+No part helps on every data set. Step 3 is therefore run with and without step 1, with and without agreement, and
+validation rows choose.
+
+B rows of a batch, M labelled ones among them, C outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from colonnade.active import ActiveParty, join
+from colonnade.federation import Federation
+from colonnade.methods.fedhssl import FedGSSL
+from colonnade.methods.monitor import Monitor, batches
+from colonnade.methods.options import at_least
+from colonnade.methods.ssvfl import mixed_training
+from colonnade.methods.vflhlp import VFLHLPA
+from colonnade.seeds import generator, seeded
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Hybrid(FedGSSL, VFLHLPA):
+    """Pre-training of all parties, of the active party by its labels, then training with consistency."""
+
+    name = "hybrid"
+    paper = "ours, of He et al. 2022, Li et al. 2024 and Zhang et al. 2024"
+    summary = "all rows of every kind: self-supervision, the active party's labels, consistency of all predictions"
+
+    unaligned: float = 1.0  # weight of the active party's unaligned labelled rows, times their share of all labels
+    consistency: float | tuple[float, ...] = (0.0, 1.0)  # weights of the agreement that are tried; validation chooses
+    confidence: float = 0.95  # probability above which the joint prediction counts; all of them in regression
+
+    reads: ClassVar[str] = "both"
+
+    def check(self, problems: list[str]) -> None:
+        """Append what is wrong with the options."""
+        super().check(problems)
+        at_least(problems, "unaligned", self.unaligned, 0, whole=False)
+        for weight in self.weights():
+            at_least(problems, "consistency", weight, 0, whole=False)
+        at_least(problems, "confidence", self.confidence, 0, whole=False)
+
+    def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
+        """The joint head, and a classifier for each party, which consistency trains."""
+        super().build_head(active, received)
+        with seeded(self.seed, active.name, "classifiers"):
+            active.extras = {
+                f"classifier-{i}": nn.Linear(width, active.targets.outputs).to(active.device)
+                for i, width in enumerate((active.width, *received.values()))
+            }
+
+    def run(self, fed: Federation, monitor: Monitor) -> None:
+        """The three steps, from each start and with each weight; the best attempt on validation rows stays."""
+        self.prepare(fed)
+        found: list[tuple[float, float]] = []
+        for start in self.starts(fed, monitor):
+            recall(fed, start)
+            constraint = self.hold_near_own_labels(fed, monitor)  # step 2
+            for weight in self.attempts(fed.active):
+                recall(fed, start)
+                if found:
+                    monitor.again(f"train {len(found) + 1}")
+                self.train_together(fed, monitor, weight, constraint)  # step 3
+                found.append(monitor.merit)
+                if found[-1] == max(found):
+                    keep(fed, "chosen")
+        recall(fed, "chosen")
+
+    def starts(self, fed: Federation, monitor: Monitor) -> list[str]:
+        """Step 1: weights as pre-training left them and, where validation rows can choose, as they were before."""
+        keep(fed, "fresh")
+        if not self.pretrain_epochs:
+            return ["fresh"]
+        self.pretrain(fed, monitor)
+        keep(fed, "pretrained")
+        return ["fresh", "pretrained"] if "valid" in fed.active.y else ["pretrained"]
+
+    def train_together(
+        self, fed: Federation, monitor: Monitor, weight: float, constraint: Callable[[], Tensor] | None
+    ) -> None:
+        """Step 3, with one weight of the agreement."""
+        loss = partial(self.loss, OwnRows(fed.active, self.batch_size, self.seed), weight)
+        mixed_training(fed, monitor, self.training(), loss, constraint, unlabelled=weight > 0)
+
+    def weights(self) -> tuple[float, ...]:
+        """The weights of the agreement that may be tried."""
+        return tuple(self.consistency) if isinstance(self.consistency, tuple | list) else (self.consistency,)
+
+    def attempts(self, active: ActiveParty) -> tuple[float, ...]:
+        """The weights that are tried: the last one alone without validation rows; one where nothing is unlabelled."""
+        if len(active.labelled_aligned) == active.aligned:
+            return (0.0,)
+        return self.weights() if "valid" in active.y else self.weights()[-1:]
+
+    def hold_near_own_labels(self, fed: Federation, monitor: Monitor) -> Callable[[], Tensor] | None:
+        """Step 2: Eq. 8, weighted by the share of labels that training together does not see on all sides."""
+        active = fed.active
+        share = unaligned_share(active)
+        if not share or not self.beta:
+            return None
+        apart = self.pretrain_active(fed, monitor)
+        return lambda: share * apart()
+
+    def loss(
+        self, own: OwnRows, weight: float, active: ActiveParty, rows: Tensor, labelled: int, parts: dict[str, Tensor]
+    ) -> Tensor:
+        """Step 3; the first `labelled` rows have labels."""
+        logits = active.logits(join(list(parts.values()), active.join))  # (B, C)
+        y = active.y["train"]
+        total = active.targets.loss(logits[:labelled], y.index_select(0, rows[:labelled]))
+        if self.unaligned and (alone := own.next()) is not None:
+            weight_alone = self.unaligned * unaligned_share(active)
+            total = total + weight_alone * active.targets.loss(own.logits(alone), y.index_select(0, alone))
+        if weight and labelled < len(rows):
+            heads = active.extras.values()
+            views = [head(h[labelled:]).float() for head, h in zip(heads, parts.values(), strict=True)]
+            total = total + weight * self.disagreement(active, views, logits[labelled:])
+        return total
+
+    def disagreement(self, active: ActiveParty, views: list[Tensor], logits: Tensor) -> Tensor:
+        """How far each party's prediction is from the joint one, which is the target: K times (B, C), (B, C) → scalar.
+
+        Cross entropy where the joint prediction is confident (Eq. 10 the other way round), squares in regression.
+        """
+        if active.targets.task == "regression":
+            return torch.stack([(view - logits.detach()).square().mean() for view in views]).mean()
+        target = torch.softmax(logits.detach(), dim=1)  # (B, C)
+        counts = (target.amax(dim=1) > self.confidence).float()  # (B,)
+        terms = [-(target * torch.log_softmax(view, dim=1)).sum(dim=1) for view in views]  # (B,) each
+        return torch.stack([(counts * term).mean() for term in terms]).mean()
+
+
+def unaligned_share(active: ActiveParty) -> float:
+    """The share of the active party's labelled rows that some other party does not hold."""
+    return 1 - len(active.labelled_aligned) / len(active.labelled)
+
+
+def keep(fed: Federation, name: str) -> None:
+    """Every party remembers its present weights under a name."""
+    fed.active.keep_weights(name)
+    with fed.phase("validate"):
+        fed.tell("keep", name=name)
+
+
+def recall(fed: Federation, name: str) -> None:
+    """Every party goes back to the weights of that name."""
+    fed.active.recall_weights(name)
+    with fed.phase("validate"):
+        fed.tell("recall", name=name)
+
+
+class OwnRows:
+    """The active party's labelled rows that other parties do not hold, batch by batch, without end."""
+
+    def __init__(self, active: ActiveParty, size: int, seed: int) -> None:
+        self.active, self.size = active, size
+        self.rows = active.labelled[len(active.labelled_aligned) :].to(active.device)  # aligned rows come first
+        self.order = generator(seed, active.name, "own rows")
+        self.pool: list[Tensor] = []
+
+    def next(self) -> Tensor | None:
+        """The next batch, if there are such rows."""
+        if len(self.rows) == 0:
+            return None
+        self.pool = self.pool or batches(self.rows, self.size, self.order)
+        return self.pool.pop()
+
+    def logits(self, rows: Tensor) -> Tensor:
+        """What the joint head says with the passive parties absent, (B, C)."""
+        h = self.active.encode(self.active.tables["train"].rows(rows), train=True)
+        return self.active.logits(self.active.joint(h, {}, len(rows)))
