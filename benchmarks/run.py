@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import local_ssl, memory, nat, overhead, startup
+from benchmarks import fedhssl, gpu, local_ssl, memory, nat, overhead, startup
 
 BENCHMARKS = {
     "overhead": overhead.main,
     "nat": nat.main,
     "local-ssl": local_ssl.main,
+    "fedhssl": fedhssl.main,
+    "gpu": gpu.main,
     "startup": startup.main,
     "memory": memory.main,
 }

@@ -20,6 +20,7 @@ from colonnade.data.preprocess import Preprocessor
 from colonnade.data.table import Table
 from colonnade.data.view import View
 from colonnade.errors import ConfigError, WireError
+from colonnade.nets.image import image_encoder
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.nets.two_towers import TwoTowers, fresh_copy
 from colonnade.objectives.pca import PCA
@@ -56,6 +57,7 @@ class Party:
         self.encoder_tower = "local"  # which of FedHSSL's towers the encoder is; "both" for their mean
         self.encoder_seed = 0
         self.layers: dict[str, Any] = {}  # what a TabularEncoder is built from
+        self.image = ""  # name of the encoder for images
         self.width = 0
         self.precision = "float32"
         self.kept: dict[str, dict[str, Tensor]] = {}  # weights by the name they were kept under
@@ -80,10 +82,12 @@ class Party:
             raise WireError(f"party {self.name!r} was asked to load rows before it was prepared.")
         self.tables[table] = preprocessor.transform(view.take(at[held]), f"party {self.name!r}").to(self.device)
 
-    def build_encoder(self, *, hidden: list[int], width: int, embedding: int, seed: int, tower: str = "local") -> None:
+    def build_encoder(
+        self, *, hidden: list[int], width: int, embedding: int, image: str, seed: int, tower: str = "local"
+    ) -> None:
         """Make the encoder, the same for the same seed and name: "local", "cross", or "both" towers of FedHSSL."""
         assert self.preprocessor is not None
-        self.layers = {"hidden": hidden, "width": width, "embedding": embedding}
+        self.layers, self.image = {"hidden": hidden, "width": width, "embedding": embedding}, image
         self.encoder_seed = seed
         if tower == "both":
             self.encoder = TwoTowers(self.new_encoder("cross", own=False), self.new_encoder("local"))
@@ -101,9 +105,8 @@ class Party:
             if self.own_encoder is not None:
                 made = self.own_encoder if own else fresh_copy(self.own_encoder)
             elif blank.ndim > 2:
-                raise ConfigError(
-                    f"party {self.name!r} holds images. Pass a network for them: encoders={{{self.name!r}: module}}."
-                )
+                channels, height, width_px = blank.shape[1:]
+                made = image_encoder(self.image, channels, height, width_px, width=self.layers["width"])
             else:
                 made = TabularEncoder(blank.shape[1], self.preprocessor.sizes, **self.layers)
         return made.to(self.device)
@@ -142,7 +145,8 @@ class Party:
         """bf16 where the precision asks for it."""
         if self.precision != "bf16":
             return nullcontext()
-        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+        cached = self.device.type != "cuda"  # a recorded step must not keep casts beyond itself
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, cache_enabled=cached)
 
     def encode_table(self, name: str, rows: Tensor | None = None) -> Tensor:
         """Representations of a table's rows without a graph, (N, D); zero for rows the party does not hold."""

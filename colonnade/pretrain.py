@@ -6,7 +6,7 @@ B batch, K parties, D width of the representation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import Any
@@ -16,13 +16,16 @@ from torch import Tensor, nn
 
 from colonnade.data.table import Table
 from colonnade.errors import ConfigError, DataError, did_you_mean
+from colonnade.graphs import StepGraph
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.objectives import OBJECTIVES, PCA
 from colonnade.objectives.augment import replace
 from colonnade.objectives.base import Objective
+from colonnade.objectives.image_augment import ImageAugmentation
 from colonnade.seeds import generator, seeded
 from colonnade.wire.message import Value
 
+VIEWED = ("simsiam", "byol", "moco", "contrastive")  # objectives that compare two views made by an augmentation
 OwnObjective = Callable[..., Objective]  # (encoder, width=…) → objective
 
 
@@ -46,6 +49,7 @@ class Lesson:
     queue: int | None = None
     frequency: int | None = None
     assignment: str | None = None  # "batch" or "fixed", for NAT
+    flip: bool | None = None  # whether views of images may be mirrored
 
     def values(self) -> dict[str, Value]:
         """The lesson as a message carries it."""
@@ -72,7 +76,9 @@ def build_objective(
     for option, argument in {**names, "predictor": "hidden", "frequency": "frequency"}.items():
         if getattr(lesson, option) is not None:
             settings[argument] = getattr(lesson, option)
-    if lesson.rate is not None:
+    if table.is_image and lesson.objective in VIEWED:
+        settings["augment"] = ImageAugmentation(flip=lesson.flip is not False)
+    elif lesson.rate is not None:
         settings |= (
             {"rate": lesson.rate} if lesson.objective == "scarf" else {"augment": partial(replace, rate=lesson.rate)}
         )
@@ -111,27 +117,36 @@ class Course:
         self.order = generator(lesson.seed, party, "order")
         self.draws = generator(lesson.seed, party, "draws", device=device)
         self.optimizer = objective_optimizer(objective, lesson)
+        self.graph = StepGraph([self.draws])
         self.done = 0  # epochs
         objective.train()
 
-    def epoch(self, loss_of: Callable[..., Tensor] | None = None) -> float:
-        """One pass over the rows; the mean loss. `loss_of` reads what the objective draws, and is it by default."""
+    def epoch(self, loss_of: Callable[..., Tensor] | None = None, key: Hashable = None) -> float:
+        """One pass over the rows; the mean loss.
+
+        `loss_of` reads what the objective draws, and is the objective by default; under one `key` it stays the same.
+        """
         objective, loss_of = self.objective, loss_of or self.objective
         set_rate(self.optimizer, self.lesson, self.done)
         parts = cut(self.rows, self.lesson.batch_size, self.order, objective.min_batch)
         objective.begin_epoch(self.done, self.table, parts)
         total = torch.zeros((), device=self.table.x.device)
+        step = partial(self._step, loss_of)
         for part in parts:
-            drawn = objective.draw(self.table, part, self.draws)
-            with self.autocast():
-                loss = loss_of(*drawn)
-            self.optimizer.zero_grad()
-            loss.backward()
-            self.optimizer.step()
-            objective.after_step()
-            total += loss.detach() * len(part)
+            loss = self.graph.run(step, part, key) if objective.same_steps else step(part)
+            total += loss * len(part)
         self.done += 1
         return float(total) / len(self.rows)
+
+    def _step(self, loss_of: Callable[..., Tensor], part: Tensor) -> Tensor:
+        drawn = self.objective.draw(self.table, part, self.draws)
+        with self.autocast():
+            loss = loss_of(*drawn)
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.objective.after_step()
+        return loss.detach()
 
 
 def learn(course: Course, after: Callable[[int, float], bool]) -> None:
@@ -154,8 +169,14 @@ def objective_optimizer(objective: nn.Module, lesson: Lesson) -> torch.optim.Opt
 
 def set_rate(optimizer: torch.optim.Optimizer, lesson: Lesson, epoch: int) -> None:
     """The learning rate of an epoch, counted from 0."""
-    if lesson.cosine:
-        optimizer.param_groups[0]["lr"] = lesson.learning_rate * (1 + math.cos(math.pi * epoch / lesson.epochs)) / 2
+    if not lesson.cosine:
+        return
+    rate = lesson.learning_rate * (1 + math.cos(math.pi * epoch / lesson.epochs)) / 2
+    group = optimizer.param_groups[0]
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(rate)  # in place: a recorded step reads it from there
+    else:
+        group["lr"] = rate
 
 
 def cut(rows: Tensor, size: int, order: torch.Generator, least: int) -> list[Tensor]:

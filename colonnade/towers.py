@@ -138,7 +138,7 @@ class Towers:
             loss: Tensor = learner(*drawn, guides=guides, gamma=gamma)  # l.18-19, l.21: Eq. 4
             return loss
 
-        return self.local.epoch(guided)
+        return self.local.epoch(guided, key=gamma)
 
     def describe(self, shared: tuple[str, ...]) -> dict[str, Value]:
         """What must be equal at all parties: the width of a projection, and the shapes of what is averaged."""

@@ -22,10 +22,12 @@ EVERYONE = "everyone"  # name of the one party that holds all columns
 
 
 def merge(views: Mapping[str, View], ids: Ids) -> View:
-    """One view with the columns of all parties for `ids`; values that a party does not hold are missing."""
-    images = [name for name, view in views.items() if view.is_image]
-    if images:
-        raise DataError(f"party {images[0]!r} holds images, and columns of tables only can be put side by side.")
+    """One view with the columns of all parties for `ids`; values that a party does not hold are missing.
+
+    Images of one size become channels of one image; a party without a row gives black ones.
+    """
+    if any(view.is_image for view in views.values()):
+        return _merge_images(views, ids)
     at = {name: locate(view.ids, ids) for name, view in views.items()}
     return View(
         ids=ids,
@@ -35,6 +37,18 @@ def merge(views: Mapping[str, View], ids: Ids) -> View:
         fields=tuple(f"{name}.{f}" for name, view in views.items() for f in view.fields),
         vocabularies=tuple(v for view in views.values() for v in view.vocabularies),
     )
+
+
+def _merge_images(views: Mapping[str, View], ids: Ids) -> View:
+    """(N, ΣC, H, W)."""
+    sorts = {name: f"{view.x.shape[2:]} {view.x.dtype}" if view.is_image else "columns" for name, view in views.items()}
+    if len(set(sorts.values())) > 1:
+        listed = ", ".join(f"{name!r} {sort}" for name, sort in sorts.items())
+        raise DataError(
+            f"Only images of one size and type can be put into one: {listed}. Use splitnn as the reference."
+        )
+    x = np.concatenate([_rows(view.x, locate(view.ids, ids), 0) for view in views.values()], axis=1)
+    return View(ids, x, (), np.zeros((len(ids), 0), np.int32))
 
 
 def _rows(values: npt.NDArray[Any], at: Positions, missing: float) -> npt.NDArray[Any]:
@@ -74,6 +88,10 @@ def merge_given(
             for n, k in lacking.items()
         )
         raise DataError(f"predict: {listed}. Give these rows, or use absent='zero' to predict without them.")
+    if made.shape and len(given) < len(parties):
+        blank = next(iter(given.values()))
+        every = {n: given.get(n, blank.take(np.zeros(0, np.int64))) for n in parties}
+        return merge(every, ids), lacking
     every = {n: given[n] if n in given else _nothing(n, made) for n in parties}
     return merge(every, ids), lacking
 

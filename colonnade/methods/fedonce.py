@@ -46,7 +46,10 @@ class _OneRound(FederatedMethod):
             features = active.preprocessor.blank()[0].shape[1]
             with seeded(self.seed, active.name, "encoder"):
                 active.own_encoder = Columns(features, active.preprocessor.sizes, embedding=self.embedding)
-        super().build_own_encoder(active)
+        if active.preprocessor.shape:  # a host of images: 128 wide, what CNN0 has before its last layer
+            active.build_encoder(**{**self.plan(), "width": max(self.width, 128)})  # type: ignore[arg-type]
+        else:
+            super().build_own_encoder(active)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1."""

@@ -27,9 +27,9 @@ from torch import Tensor, nn
 from colonnade.active import ActiveParty, join
 from colonnade.federation import Federation
 from colonnade.methods.fedhssl import FedGSSL
-from colonnade.methods.monitor import Monitor, batches
-from colonnade.methods.options import at_least
-from colonnade.methods.ssvfl import mixed_training
+from colonnade.methods.monitor import Monitor
+from colonnade.methods.options import at_least, is_number
+from colonnade.methods.ssvfl import endless, mixed_training
 from colonnade.methods.vflhlp import VFLHLPA
 from colonnade.seeds import generator, seeded
 
@@ -54,7 +54,10 @@ class Hybrid(FedGSSL, VFLHLPA):
         at_least(problems, "unaligned", self.unaligned, 0, whole=False)
         for weight in self.weights():
             at_least(problems, "consistency", weight, 0, whole=False)
-        at_least(problems, "confidence", self.confidence, 0, whole=False)
+        if not self.weights():
+            problems.append("consistency must list at least one weight. Got (). Use 0 for no agreement.")
+        if not is_number(self.confidence) or not 0 <= self.confidence < 1:
+            problems.append(f"confidence must be a number in [0, 1). Got {self.confidence!r}.")
 
     def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
         """The joint head, and a classifier for each party, which consistency trains."""
@@ -72,8 +75,10 @@ class Hybrid(FedGSSL, VFLHLPA):
         for start in self.starts(fed, monitor):
             recall(fed, start)
             constraint = self.hold_near_own_labels(fed, monitor)  # step 2
+            fed.active.keep_weights("ready")
             for weight in self.attempts(fed.active):
                 recall(fed, start)
+                fed.active.recall_weights("ready")
                 if found:
                     monitor.again(f"train {len(found) + 1}")
                 self.train_together(fed, monitor, weight, constraint)  # step 3
@@ -169,17 +174,13 @@ class OwnRows:
     """The active party's labelled rows that other parties do not hold, batch by batch, without end."""
 
     def __init__(self, active: ActiveParty, size: int, seed: int) -> None:
-        self.active, self.size = active, size
+        self.active = active
         self.rows = active.labelled[len(active.labelled_aligned) :].to(active.device)  # aligned rows come first
-        self.order = generator(seed, active.name, "own rows")
-        self.pool: list[Tensor] = []
+        self.batches = endless(self.rows, size, generator(seed, active.name, "own rows"))
 
     def next(self) -> Tensor | None:
         """The next batch, if there are such rows."""
-        if len(self.rows) == 0:
-            return None
-        self.pool = self.pool or batches(self.rows, self.size, self.order)
-        return self.pool.pop()
+        return next(self.batches) if len(self.rows) else None
 
     def logits(self, rows: Tensor) -> Tensor:
         """What the joint head says with the passive parties absent, (B, C)."""

@@ -81,7 +81,7 @@ class LightGBM(Reference):
 
 def _columns(table: Table) -> npt.NDArray[Any]:
     """Numbers, then category codes."""
-    x = table.x.numpy()
+    x = table.x.flatten(1).numpy()
     return x if table.codes is None else np.concatenate([x, table.codes.numpy().astype(np.float32)], axis=1)
 
 

@@ -26,6 +26,7 @@ from colonnade.methods.base import Method, Progress, check_absent, classes_from_
 from colonnade.methods.monitor import Monitor, Training
 from colonnade.methods.options import above, at_least, check_mapping, one_of, widths
 from colonnade.methods.rows import categorical_fields, count_absent, load_rows, no_rows
+from colonnade.nets.image import IMAGE_ENCODERS
 from colonnade.nets.optimizer import OPTIMIZERS
 from colonnade.passive import PassiveParty
 from colonnade.pretrain import OwnObjective
@@ -42,6 +43,7 @@ class NetworkMethod(Method):
     hidden: tuple[int, ...] = (128,)  # hidden layers of each encoder
     width: int = 64  # width of a representation
     embedding: int = 8  # width of a category's embedding
+    image_encoder: str = "cnn0"  # of parties that hold images: cnn0, cnn1, resnet18 or resnet50
     head_hidden: tuple[int, ...] = ()  # hidden layers of the head; none makes it linear
     epochs: int = 200  # at most; early stopping on the validation loss ends training before
     batch_size: int = 128
@@ -68,6 +70,7 @@ class NetworkMethod(Method):
         above(problems, "learning_rate", self.learning_rate, 0)
         at_least(problems, "weight_decay", self.weight_decay, 0, whole=False)
         one_of(problems, "optimizer", self.optimizer, OPTIMIZERS)
+        one_of(problems, "image_encoder", self.image_encoder, IMAGE_ENCODERS)
         one_of(problems, "precision", self.precision, ("float32", "bf16"))
         check_mapping(problems, "encoders", self.encoders)
         if not isinstance(self.device, str) or not self.device.startswith(("cpu", "cuda")):
@@ -174,7 +177,10 @@ class NetworkMethod(Method):
 
     def plan(self) -> dict[str, Value]:
         """The settings from which every party builds its encoder."""
-        return {"hidden": list(self.hidden), "width": self.width, "embedding": self.embedding, "seed": self.seed}
+        return {
+            "hidden": list(self.hidden), "width": self.width, "embedding": self.embedding,
+            "image": self.image_encoder, "seed": self.seed,
+        }  # fmt: skip
 
     def prepare(self, fed: Federation) -> None:
         """Fit the preprocessing and build encoders and head at every party; done once."""

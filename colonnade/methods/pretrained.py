@@ -24,6 +24,7 @@ class PretrainedMethod(FederatedMethod):
     pretrain_batch_size: int = 256
     pretrain_learning_rate: float = 1e-3
     pretrain_optimizer: str = "adam"
+    flip: bool = True  # whether views of images may be mirrored; false where left and right matter, as for digits
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""
@@ -38,7 +39,7 @@ class PretrainedMethod(FederatedMethod):
         return Lesson(
             objective=objective, epochs=self.pretrain_epochs, batch_size=self.pretrain_batch_size,
             learning_rate=self.pretrain_learning_rate, weight_decay=self.weight_decay,
-            optimizer=self.pretrain_optimizer, seed=self.seed, **settings,
+            optimizer=self.pretrain_optimizer, seed=self.seed, flip=None if self.flip else False, **settings,
         )  # fmt: skip
 
 

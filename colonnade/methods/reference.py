@@ -89,7 +89,7 @@ class Reference(Method):
 
 def one_hot(table: Table) -> Matrix:
     """Numbers and one column per known category; the unknown category is all zeros."""
-    x = table.x.numpy()
+    x = table.x.flatten(1).numpy()
     if table.codes is None:
         return x
     blocks = [x]

@@ -160,7 +160,7 @@ def mixed_training(
 def mixed_batches(
     active: ActiveParty, size: int, order: torch.Generator, unlabelled: bool = True
 ) -> Iterator[tuple[Tensor, int]]:
-    """Labelled rows first, then unlabelled ones: every unlabelled row once, some labelled ones in each batch."""
+    """Labelled rows first, then unlabelled ones: every row at least once, both kinds in each batch."""
     labelled = active.labelled_aligned
     mask = torch.ones(active.aligned, dtype=torch.bool)
     mask[labelled] = False
@@ -168,11 +168,17 @@ def mixed_batches(
     if len(others) == 0 or not unlabelled:
         yield from ((b.to(active.device, torch.int32), len(b)) for b in batches(labelled, size, order))
         return
-    pool: list[Tensor] = []
-    for part in batches(others, size, order):
-        pool = pool or batches(labelled, size, order)
-        known = pool.pop()
-        yield torch.cat([known, part]).to(active.device, torch.int32), len(known)
+    steps = max(-(-len(others) // size), -(-len(labelled) // size))
+    unknown, known = endless(others, size, order), endless(labelled, size, order)
+    for _ in range(steps):
+        second, first = next(unknown), next(known)
+        yield torch.cat([first, second]).to(active.device, torch.int32), len(first)
+
+
+def endless(rows: Tensor, size: int, order: torch.Generator) -> Iterator[Tensor]:
+    """Batches of rows, in a new order after each pass over them."""
+    while True:
+        yield from batches(rows, size, order)
 
 
 def supervised_loss(logits: Tensor, y: Tensor, kind: str) -> Tensor:

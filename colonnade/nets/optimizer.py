@@ -17,9 +17,24 @@ def make_optimizer(
     learning_rate: float,
     weight_decay: float,
 ) -> torch.optim.Optimizer:
-    """Adam, SGD with momentum 0.9, or Adagrad."""
+    """Adam, SGD with momentum 0.9, or Adagrad. On a GPU, steps of Adam and SGD can be recorded in a graph."""
+    groups = _groups(parameters)
+    on_gpu = groups[0]["params"][0].device.type == "cuda"
+    if on_gpu and name != "adagrad":
+        device = groups[0]["params"][0].device
+        for group in groups:  # a recorded step reads the rate from memory
+            group["lr"] = torch.tensor(learning_rate, device=device)
+    settings: dict[str, Any] = {"lr": learning_rate, "weight_decay": weight_decay, "fused": True}
     if name == "adam":
-        return torch.optim.Adam(parameters, lr=learning_rate, weight_decay=weight_decay, fused=True)
+        return torch.optim.Adam(groups, **settings, capturable=on_gpu)
     if name == "sgd":
-        return torch.optim.SGD(parameters, lr=learning_rate, momentum=MOMENTUM, weight_decay=weight_decay, fused=True)
-    return torch.optim.Adagrad(parameters, lr=learning_rate, weight_decay=weight_decay, fused=True)
+        return torch.optim.SGD(groups, **settings, momentum=MOMENTUM)
+    return torch.optim.Adagrad(groups, **settings)
+
+
+def _groups(parameters: Iterable[torch.nn.Parameter] | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parameters as groups; groups are copied, as they get a rate of their own."""
+    given: list[Any] = list(parameters)
+    if given and isinstance(given[0], dict):
+        return [dict(group) for group in given]
+    return [{"params": given}]

@@ -15,7 +15,7 @@ from typing import ClassVar, TypeAlias
 
 from torch import Tensor, nn
 
-LARGEST_SMALL_SIDE = 64  # up to here the stem keeps the resolution
+LARGEST_SMALL_SIDE = 32  # up to here the stem keeps the resolution
 STAGE_PLANES = (64, 128, 256, 512)
 
 
@@ -81,7 +81,7 @@ Block: TypeAlias = type[Basic] | type[Bottleneck]
 
 
 def stem(channels: int, height: int, width_px: int) -> nn.Sequential:
-    """The first layer: (B, C, H, W) → (B, 64, H, W), or (B, 64, ⌈H/4⌉, ⌈W/4⌉) when a side is above 64 pixels."""
+    """The first layer: (B, C, H, W) → (B, 64, H, W), or (B, 64, ⌈H/4⌉, ⌈W/4⌉) when a side is above 32 pixels."""
     if max(height, width_px) <= LARGEST_SMALL_SIDE:
         return nn.Sequential(conv_norm(channels, STAGE_PLANES[0], 3), nn.ReLU(inplace=True))
     pool = nn.MaxPool2d(3, stride=2, padding=1)
@@ -99,7 +99,7 @@ class ResNet(nn.Module):
 
     Args:
         channels: C.
-        height: H. Both sides serve only to choose the stem: 3×3 with stride 1 for sides up to 64 (as He et al. 2016,
+        height: H. Both sides serve only to choose the stem: 3×3 with stride 1 for sides up to 32 (as He et al. 2016,
             §4.2, for small images), else 7×7 with stride 2 and max pooling (their Table 1).
         width_px: W.
         width: D.

@@ -54,7 +54,11 @@ def corrupt(table: Table, rows: Tensor, generator: Generator, rate: float = 0.6)
     """SCARF's corruption (Bahri et al. 2022; Li et al. 2024, §4.2.2): every chosen entry is drawn from its own column.
 
     As `replace`, but a chosen category becomes that of another row instead of being covered. The rate is SCARF's 60 %.
+    Pixels of images count as columns.
     """
+    if table.is_image:
+        (flat,) = corrupt(Table(table.x.flatten(1)), rows, generator, rate)
+        return (flat.view(-1, *table.x.shape[1:]),)
     chosen = _choose(table, rows, generator, rate)  # (B, count)
     if table.codes is None:
         return (_replace_numbers(table, rows, chosen, generator),)

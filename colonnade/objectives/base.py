@@ -17,6 +17,8 @@ class Objective(nn.Module):
 
     #: least rows in a batch for the loss to be defined
     min_batch = 1
+    #: whether one step does the same as the next to other rows, without looking at values from Python
+    same_steps = False
 
     def __init__(self, encoder: nn.Module) -> None:
         super().__init__()
@@ -45,6 +47,7 @@ class CrossObjective(Objective):
 
     projector: nn.Module
     sent_width: int  # P
+    same_steps = True
 
     def emit(self, *view: Tensor) -> Tensor:
         """z (B, P): what other parties, or this party's other tower, are to agree with; no gradient."""

@@ -59,6 +59,9 @@ def solvers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="assignment")
 
 
+MANY = 1 << 13  # rows encoded at a time on a GPU, when assignments are found
+
+
 class NAT(Objective):
     """1/(2B) Σ_b ‖f(x_b) - c_b‖² (Eq. 1); c_b is the target that row b holds at present.
 
@@ -79,6 +82,7 @@ class NAT(Objective):
     """
 
     targets: Tensor
+    same_steps = True
 
     def __init__(
         self,
@@ -129,9 +133,25 @@ class NAT(Objective):
         self._solving.clear()
         if self.fixed or epoch % self.frequency:
             return
+        if self.targets.device.type == "cuda":
+            self._exchange_all(table, batches)
+            return
         with torch.no_grad():
             outputs = [self.encoder(*table.rows(rows)) for rows in batches]
         self.submit(outputs, batches)
+
+    @torch.no_grad()
+    def _exchange_all(self, table: Table, batches: Sequence[Tensor]) -> None:
+        """All of an epoch's assignments before its first step, so that no step waits for the host."""
+        rows = torch.cat(list(batches))  # (N,)
+        held = self.targets.index_select(0, rows)
+        out = torch.cat([self.encoder(*table.rows(part)) for part in torch.split(rows, MANY)])  # (N, D)
+        ends = np.cumsum([len(batch) for batch in batches])[:-1]
+        pairs = zip(*(np.split(t.float().cpu().numpy(), ends) for t in (out, held)), strict=True)
+        solving = [solvers().submit(_solve, out, target) for out, target in pairs]
+        starts = [0, *ends.tolist()]
+        order = np.concatenate([start + task.result() for start, task in zip(starts, solving, strict=True)])
+        self.targets.index_copy_(0, rows.long(), held[torch.from_numpy(order).to(held.device)])
 
     def submit(self, outputs: Sequence[Tensor], batches: Sequence[Tensor]) -> None:
         """Hand the batches' assignments to the pool; `draw` takes them up in the same order."""

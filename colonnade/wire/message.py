@@ -33,7 +33,7 @@ KINDS: dict[str, Kind] = {
     "plan": Kind(
         "down",
         "settings that a party builds its encoder from",
-        values=frozenset({"hidden", "width", "embedding", "seed", "precision", "tower"}),
+        values=frozenset({"hidden", "width", "embedding", "seed", "precision", "tower", "image"}),
     ),
     "shape": Kind(
         "up",
@@ -51,7 +51,7 @@ KINDS: dict[str, Kind] = {
         values=frozenset(
             {"objective", "epochs", "batch_size", "learning_rate", "weight_decay", "optimizer", "cosine", "seed"}
             | {"rate", "temperature", "projection", "predictor", "momentum", "queue", "frequency", "assignment"}
-            | {"towers", "updates", "staleness", "shared"}
+            | {"flip", "towers", "updates", "staleness", "shared"}
         ),
     ),
     "rows": Kind(

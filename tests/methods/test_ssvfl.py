@@ -1,8 +1,10 @@
-"""SSVFL's losses against slow versions, its batches, and the transductive protocol."""
+"""SSVFL's losses against slow versions, its batches, its noise, its refusals, and the transductive protocol."""
 
 from __future__ import annotations
 
 import math
+import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,9 @@ from hypothesis import strategies as st
 import colonnade as cn
 from colonnade.data import transductive
 from colonnade.methods.ssvfl import consistency, mixed_batches, supervised_contrast, supervised_loss
+from colonnade.passive import PassiveParty, Reply
+from colonnade.wire.message import Message
+from colonnade.wire.wire import Wire
 from tests.conftest import make_data
 from tests.methods.small import small
 
@@ -82,16 +87,21 @@ def test_supervised_losses_by_hand() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 7, 500])
-def test_batches_hold_every_unlabelled_row_once_and_labelled_rows_always(size: int) -> None:
+def test_batches_hold_every_row_and_both_kinds_always(size: int) -> None:
     method = small("ssvfl")
     fed = method._assemble(make_data())
     active = fed.active
     labelled = set(active.labelled_aligned.tolist())
-    seen: list[int] = []
+    first: list[int] = []
+    second: list[int] = []
     for rows, known in mixed_batches(active, size, torch.Generator().manual_seed(0)):
-        assert known >= 1 and set(rows[:known].tolist()) <= labelled
-        seen += rows[known:].tolist()
-    assert sorted(seen) == sorted(set(range(active.aligned)) - labelled)
+        assert 1 <= known < len(rows)
+        first += rows[:known].tolist()
+        second += rows[known:].tolist()
+    assert set(first) == labelled and set(second) == set(range(active.aligned)) - labelled
+    assert (
+        min(len(first) - len(labelled), len(second) - active.aligned + len(labelled)) == 0
+    )  # one kind comes just once
 
 
 def test_unlabelled_rows_matter_and_the_ablation_ce_is_plain_training() -> None:
@@ -104,9 +114,145 @@ def test_unlabelled_rows_matter_and_the_ablation_ce_is_plain_training() -> None:
     np.testing.assert_allclose(plain.predict_proba(rows), split.predict_proba(rows), rtol=1e-4, atol=1e-5)
 
 
-def test_regression_is_refused_with_the_methods_that_do_it() -> None:
-    with pytest.raises(cn.ConfigError, match="ssvfl does binary, multiclass, not regression"):
-        small("ssvfl").fit(make_data(task="regression"))
+# ssvfl-dp -------------------------------------------------------------------------------------------------------------
+
+
+def listened(monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, list[Message], list[torch.Tensor]]:
+    """A method, its representations as they cross, and the same as they leave the one passive party's encoder."""
+    crossed: list[Message] = []
+    clean: list[torch.Tensor] = []
+    wire = cn.SSVFLDP.wire
+
+    def observed(self: cn.SSVFLDP) -> Wire:
+        made = wire(self)
+        made.observers.append(lambda m: crossed.append(m) if m.kind == "representation" else None)
+        return made
+
+    def kept(original: Any) -> Any:
+        def answer(self: PassiveParty, message: Message) -> Reply:
+            reply: Reply = original(self, message)
+            clean.append(reply.tensors["representation"].clone())
+            return reply
+
+        return answer
+
+    monkeypatch.setattr(cn.SSVFLDP, "wire", observed)
+    for name in ("forward", "represent"):
+        monkeypatch.setattr(PassiveParty, name, kept(getattr(PassiveParty, name)))
+    return small("ssvfl-dp", **options), crossed, clean
+
+
+def within_five_sigma(noise: torch.Tensor, scale: float) -> None:
+    """Mean 0 ± 5c/√N, standard deviation c ± 5c/√(2N)."""
+    n = noise.numel()
+    assert abs(noise.mean().item()) < 5 * scale / math.sqrt(n)
+    assert abs(noise.std().item() - scale) < 5 * scale / math.sqrt(2 * n)
+
+
+@pytest.mark.parametrize("scale", [0.5, 3.0])
+def test_what_crosses_in_training_is_the_representation_and_noise_of_that_deviation(
+    scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = cn.split(make_data(rows=200))
+    method, crossed, clean = listened(monkeypatch, noise=scale, epochs=8)
+    model = method.fit(parts.train, parts.valid)
+    assert len(crossed) == len(clean) and {m.phase for m in crossed} == {"train", "validate"}
+    for phase in ("train", "validate"):
+        noise = [
+            (m.tensors["representation"] - h).flatten() for m, h in zip(crossed, clean, strict=True) if m.phase == phase
+        ]
+        within_five_sigma(torch.cat(noise), scale)
+    before = len(crossed)
+    first, again = (model.predict_proba(parts.test.views) for _ in range(2))
+    assert np.array_equal(first, again)
+    later = list(zip(crossed, clean, strict=True))[before:]
+    assert [m.phase for m, _ in later] == ["predict"] * 2
+    assert all(torch.equal(m.tensors["representation"], h) for m, h in later)
+
+
+def test_the_active_partys_own_representation_has_no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    method, crossed, clean = listened(monkeypatch, noise=1.0, epochs=2)
+    objective, steps = method.objective, 0
+
+    def watched(active: Any, rows: torch.Tensor, labelled: int, parts: dict[str, torch.Tensor]) -> torch.Tensor:
+        nonlocal steps
+        steps += 1
+        assert torch.equal(parts["p0"], active.encode(active.tables["train"].rows(rows), train=True))
+        assert torch.equal(parts["p1"], crossed[-1].tensors["representation"])
+        assert not torch.allclose(parts["p1"], clean[-1], atol=0.1)
+        loss: torch.Tensor = objective(active, rows, labelled, parts)
+        return loss
+
+    method.objective = watched
+    method.fit(make_data())
+    assert steps == len(crossed) >= 2
+
+
+def test_without_noise_it_is_ssvfl_bit_for_bit_and_with_noise_it_is_not() -> None:
+    parts = cn.split(make_data())
+    plain = small("ssvfl", epochs=4, seed=1).fit(parts.train, parts.valid)
+    silent = small("ssvfl-dp", noise=0.0, epochs=4, seed=1).fit(parts.train, parts.valid)
+    loud = small("ssvfl-dp", noise=1.0, epochs=4, seed=1).fit(parts.train, parts.valid)
+    views = parts.test.views
+    assert np.array_equal(plain.predict_proba(views), silent.predict_proba(views))
+    assert not np.allclose(plain.predict_proba(views), loud.predict_proba(views), atol=1e-4)
+    for key in ("loss", "validation_loss", "bytes"):
+        assert [h[key] for h in plain.history_] == [h[key] for h in silent.history_]
+    assert plain.traffic_.to_json() == silent.traffic_.to_json()
+    assert plain.traffic_.by_phase["train"] == loud.traffic_.by_phase["train"]  # noise costs no bytes
+
+
+def test_negative_noise_is_refused() -> None:
+    with pytest.raises(cn.ConfigError, match=r"noise must be a number of at least 0\. Got -1"):
+        cn.SSVFLDP(noise=-1)
+
+
+# what it refuses ------------------------------------------------------------------------------------------------------
+
+
+def with_labels(counts: dict[str, int]) -> cn.VerticalData:
+    """40 aligned rows, of which so many are labelled with each class."""
+    rng = np.random.default_rng(0)
+    views = {name: rng.normal(size=(40, 3)) for name in ("a", "b")}
+    values = np.array([name for name, count in counts.items() for _ in range(count)])
+    return cn.VerticalData(views, (values, np.arange(len(values))), active="a")
+
+
+@pytest.mark.parametrize("name", ["ssvfl", "ssvfl-dp"])
+def test_the_contrast_needs_two_labelled_rows_of_some_class(name: str) -> None:
+    singles = with_labels({"ash": 1, "elm": 1, "oak": 1})
+    text = r"every class of party 'a' has one labelled row, and contrast=0\.01 .*Label more rows, or use contrast=0\."
+    with pytest.raises(cn.DataError, match=text):
+        small(name, epochs=1).fit(singles)
+    some = with_labels({"ash": 3, "elm": 1, "oak": 1})
+    with pytest.warns(UserWarning, match=rf"^{name}: class elm, oak of party 'a' has one labelled row.*contrast=0"):
+        model = small(name, epochs=1).fit(some)
+    assert len(model.history_) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small(name, epochs=1, contrast=0.0).fit(singles)
+        small(name, epochs=1, contrast=0.0).fit(some)
+        small(name, epochs=1).fit(with_labels({"ash": 2, "elm": 2}))
+
+
+def test_a_labelled_row_that_is_not_aligned_makes_no_pair() -> None:
+    """Two rows of a class, of which one is the active party's alone, are one for the contrast."""
+    rng = np.random.default_rng(0)
+    views = {"a": (rng.normal(size=(21, 3)), np.arange(21)), "b": (rng.normal(size=(20, 3)), np.arange(20))}
+    labels = (np.array(["ash", "ash", "elm", "elm"]), np.array([0, 1, 2, 20]))
+    with pytest.warns(UserWarning, match="class elm of party 'a' has one labelled row"):
+        small("ssvfl", epochs=1).fit(cn.VerticalData(views, labels, active="a"))
+
+
+@pytest.mark.parametrize("name", ["ssvfl", "ssvfl-dp"])
+def test_regression_is_refused_with_the_methods_that_do_it(name: str) -> None:
+    with pytest.raises(cn.ConfigError) as caught:
+        small(name).fit(make_data(task="regression"))
+    text, listed = str(caught.value).split("These do regression: ")
+    assert f"{name} does binary, multiclass, not regression." in text
+    able = {n for n, method in cn.METHODS.items() if "regression" in method.tasks}
+    assert set(listed.rstrip(".").split(", ")) == able >= {"splitnn", "fedhssl", "hybrid"}
+    assert able.isdisjoint({"ssvfl", "ssvfl-dp"})
 
 
 def test_transductive_rows_are_the_unlabelled_training_rows() -> None:

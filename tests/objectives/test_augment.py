@@ -103,10 +103,23 @@ def test_the_generator_decides_and_the_table_stays(table):
     assert torch.equal(state, torch.get_rng_state())
 
 
+def test_scarf_corrupts_pixels_as_columns(generator):
+    images = torch.arange(2 * 3 * 4 * 4.0).view(2, 3, 4, 4)
+    (view,) = corrupt(Table(images), torch.arange(2), generator, rate=0.5)
+    assert view.shape == images.shape
+    differs = view != images
+    assert differs.any() and differs.flatten(1).sum(1).max() <= 24
+    other = images.flip(0)
+    assert torch.equal(view[differs], other[differs])  # of two rows, what is not the own pixel is the other's
+
+
+def test_columns_of_images_are_not_replaced(generator):
+    with pytest.raises(DataError, match=r"images of shape \(3, 4, 4\).*augmentations of their own"):
+        replace(Table(torch.zeros(2, 3, 4, 4)), torch.arange(2), generator)
+
+
 @pytest.mark.parametrize("augment", [replace, corrupt])
 def test_errors_name_the_way_out(augment, generator):
-    with pytest.raises(DataError, match=r"images of shape \(3, 4, 4\).*augmentations of their own"):
-        augment(Table(torch.zeros(2, 3, 4, 4)), torch.arange(2), generator)
     with pytest.raises(ConfigError, match=r"rate must be a number in \[0, 1\]. Got 1.5"):
         augment(make_table(), torch.arange(2), generator, rate=1.5)
 
