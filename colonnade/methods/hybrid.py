@@ -22,16 +22,16 @@ from functools import partial
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from colonnade.active import ActiveParty, join
 from colonnade.federation import Federation
 from colonnade.methods.fedhssl import FedGSSL
 from colonnade.methods.monitor import Monitor
 from colonnade.methods.options import at_least, is_number
-from colonnade.methods.ssvfl import endless, mixed_training
+from colonnade.methods.ssvfl import build_classifiers, endless, mixed_training
 from colonnade.methods.vflhlp import VFLHLPA
-from colonnade.seeds import generator, seeded
+from colonnade.seeds import generator
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -62,11 +62,7 @@ class Hybrid(FedGSSL, VFLHLPA):
     def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
         """The joint head, and a classifier for each party, which consistency trains."""
         super().build_head(active, received)
-        with seeded(self.seed, active.name, "classifiers"):
-            active.extras = {
-                f"classifier-{i}": nn.Linear(width, active.targets.outputs).to(active.device)
-                for i, width in enumerate((active.width, *received.values()))
-            }
+        build_classifiers(active, received, self.seed)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """The three steps, from each start and with each weight; the best attempt on validation rows stays."""

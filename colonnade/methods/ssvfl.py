@@ -59,12 +59,7 @@ class SSVFL(FederatedMethod):
     def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
         """The global classifier, and one for each party that has a representation."""
         super().build_head(active, received)
-        widths = {**({active.name: active.width} if active.encoder is not None else {}), **received}
-        with seeded(self.seed, active.name, "classifiers"):
-            active.extras = {
-                f"classifier-{i}": nn.Linear(width, active.targets.outputs).to(active.device)
-                for i, width in enumerate(widths.values())
-            }
+        build_classifiers(active, received, self.seed)
 
     def _check_labels(self, active: ActiveParty) -> None:
         super()._check_labels(active)
@@ -101,6 +96,16 @@ class SSVFL(FederatedMethod):
             views = [cls(h) for cls, h in zip(active.extras.values(), parts.values(), strict=True)]
             loss = loss + self.consistency * consistency(views, logits)  # l.14
         return loss
+
+
+def build_classifiers(active: ActiveParty, received: Mapping[str, int], seed: int) -> None:
+    """A linear classifier for each party that has a representation, θ^(v), at the active party."""
+    own = [active.width] if active.encoder is not None else []
+    with seeded(seed, active.name, "classifiers"):
+        active.extras = {
+            f"classifier-{i}": nn.Linear(width, active.targets.outputs).to(active.device)
+            for i, width in enumerate([*own, *received.values()])
+        }
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
