@@ -22,6 +22,7 @@ from colonnade.nets.optimizer import make_optimizer
 from colonnade.nets.tabular import mlp
 from colonnade.party import Party, agreed_order
 from colonnade.seeds import seeded
+from colonnade.stacked import Stacked
 
 JOINS = ("concat", "mean", "sum")
 
@@ -176,7 +177,7 @@ class ActiveParty(Party):
         penalty: Callable[[], Tensor] | None = None,
         *,
         answer: bool = True,
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """One supervised update; the loss, and the gradient by each representation unless not `answer`."""
 
         def supervised(parts: dict[str, Tensor]) -> Tensor:
@@ -193,17 +194,23 @@ class ActiveParty(Party):
         penalty: Callable[[], Tensor] | None = None,
         *,
         answer: bool = True,
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """One update of own encoder, head and extras by any loss of the parties' representations."""
         own = None
         if self.encoder is not None:
             own = self.encode(self.tables["train"].batch(rows), train=not self.frozen)
-        leaves = {name: h.detach().requires_grad_(answer) for name, h in received.items()}
+        stacked = received.tensor.detach().requires_grad_(answer) if isinstance(received, Stacked) else None
+        if stacked is not None:
+            leaves = dict(zip(received, stacked.unbind(0), strict=True))
+        else:
+            leaves = {name: h.detach().requires_grad_(answer) for name, h in received.items()}
         loss = loss_of(self.parts(own, leaves, len(rows)))
         total = loss if penalty is None else loss + penalty()
         self.optimizer.zero_grad()
         total.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
+        if isinstance(received, Stacked) and stacked is not None and stacked.grad is not None:
+            return loss.detach(), Stacked(received.names, stacked.grad)
         return loss.detach(), {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
 
     @torch.no_grad()

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from colonnade.active import ActiveParty
 from colonnade.passive import OPERATIONS
+from colonnade.stacked import Stacked
 from colonnade.wire.message import KINDS, Message, Value
 from colonnade.wire.wire import Wire
 
@@ -26,6 +27,11 @@ class Engine(Protocol):
 
     def call(self, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
         """Put a request to each party, all at once; answers by party, without the parties that have none."""
+
+    def call_stacked(
+        self, operation: str, sender: str, phase: str, content: Mapping[str, object]
+    ) -> tuple[bool, Stacked | None]:
+        """Put one question to all parties as one, where the engine can; whether it did, and the answers."""
 
 
 class Federation:
@@ -48,11 +54,14 @@ class Federation:
         finally:
             self._phase = before
 
-    def ask(self, operation: str, **content: Value | Tensor | Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def ask(self, operation: str, **content: Value | Tensor | Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Put a question to all passive parties; their tensors by party.
 
         A tensor goes to every party; a mapping gives each party a tensor of its own; anything else is a value.
         """
+        done, stacked = self._call_stacked(operation, content)
+        if done:
+            return stacked if stacked is not None else {}
         answers = self._call(operation, content)
         return {name: next(iter(message.tensors.values())) for name, message in answers.items()}
 
@@ -64,7 +73,15 @@ class Federation:
 
     def tell(self, operation: str, **content: Value | Tensor | Mapping[str, Tensor]) -> None:
         """Put something to all passive parties that has no answer."""
-        self._call(operation, content)
+        done, _ = self._call_stacked(operation, content)
+        if not done:
+            self._call(operation, content)
+
+    def _call_stacked(self, operation: str, content: Mapping[str, object]) -> tuple[bool, Stacked | None]:
+        done, answer = self.engine.call_stacked(operation, self.active.name, self._phase, content)
+        if done:
+            self.wire.traffic.count_round(self._phase)
+        return done, answer
 
     def _call(self, operation: str, content: Mapping[str, Value | Tensor | Mapping[str, Tensor]]) -> dict[str, Message]:
         if not self.passive:

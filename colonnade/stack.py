@@ -66,10 +66,8 @@ class PartyStack:
 
     def can(self, operation: str, received: Mapping[str, Message]) -> bool:
         """Whether this call can be made for all parties at once."""
-        if not all(name in received for name in self.names):
+        if not all(name in received for name in self.names) or not self._intact():
             return False
-        if any(party.encoder is not encoder for party, encoder in zip(self.parties, self.encoders, strict=True)):
-            return False  # a party got another encoder since
         if operation in ("begin", "backward"):
             return True
         if operation == "pretrain":
@@ -85,6 +83,14 @@ class PartyStack:
         whole = all(party.present.get(table) is None for party in self.parties)
         return same and whole and (table == "train" or operation == "represent")
 
+    def _intact(self) -> bool:
+        """Whether no party got another encoder since."""
+        return all(party.encoder is encoder for party, encoder in zip(self.parties, self.encoders, strict=True))
+
+    def holds(self, names: tuple[str, ...]) -> bool:
+        """Whether these are the stacked parties, in their order."""
+        return list(names) == self.names and self._intact()
+
     def perform(self, operation: str, received: Mapping[str, Message]) -> dict[str, Reply | None]:
         """One operation for all parties."""
         messages = [received[name] for name in self.names]
@@ -92,13 +98,14 @@ class PartyStack:
             self._begin(messages[0])
             return dict.fromkeys(self.names)
         if operation == "backward":
-            self._backward(messages)
+            self.backward(torch.stack([message.tensors["gradient"] for message in messages]))  # (K, B, D)
             return dict.fromkeys(self.names)
         if operation == "pretrain":
             with one_thread():
                 self._learn_nat(Lesson.of(messages[0].values))
             return dict.fromkeys(self.names)
-        h = self._forward(messages[0]) if operation == "forward" else self._represent(messages[0])  # (K, B, D)
+        first = messages[0]
+        h = self.forward(first.tensors["rows"]) if operation == "forward" else self._represent(first)  # (K, B, D)
         return {name: Reply({"representation": h[k]}, {}) for k, name in enumerate(self.names)}
 
     def _begin(self, message: Message) -> None:
@@ -109,13 +116,14 @@ class PartyStack:
             self.weights.values(), settings["optimizer"], settings["learning_rate"], settings["weight_decay"]
         )
 
-    def _forward(self, message: Message) -> Tensor:
-        self.output = self._encode("train", message.tensors["rows"])
+    def forward(self, rows: Tensor) -> Tensor:
+        """Representations of the rows (B,) at all parties, (K, B, D)."""
+        self.output = self._encode("train", rows)
         return self.output.detach()
 
-    def _backward(self, messages: list[Message]) -> None:
+    def backward(self, gradient: Tensor) -> None:
+        """One update of all parties, (K, B, D)."""
         assert self.output is not None and self.optimizer is not None
-        gradient = torch.stack([message.tensors["gradient"] for message in messages])  # (K, B, D)
         self.optimizer.zero_grad()
         self.output.backward(gradient)  # type: ignore[no-untyped-call]
         self.optimizer.step()

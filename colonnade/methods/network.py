@@ -231,7 +231,7 @@ class NetworkMethod(Method):
         with torch.no_grad():
             return active.joint(own, received, len(ids)).cpu().numpy()
 
-    def _gather(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, dict[str, Tensor]]:
+    def _gather(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, Mapping[str, Tensor]]:
         """Representations of new rows from the passive parties; who lacked rows or came too late is in `absent_`."""
         fed = self.federation_
         ids = self._load_predict(views, absent)

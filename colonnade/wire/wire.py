@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 import torch
+from torch import Tensor
 
 from colonnade.errors import WireError
 from colonnade.wire.codec import Precision, frame_size, pack, unpack
@@ -16,6 +17,15 @@ from colonnade.wire.protection import Protection
 
 Observer = Callable[[Message], None]
 MAX_TEXT, MAX_ITEMS = 100, 32  # the largest text and list that a message's values may hold
+
+
+@dataclass
+class Group:
+    """Messages that go together, again and again."""
+
+    messages: list[Message]
+    size: int  # bytes of all of them
+    times: int = 0  # that they went since the log was last read
 
 
 @dataclass
@@ -31,7 +41,8 @@ class Wire:
     active: str | None = None  # the party that messages go up to and come down from
     traffic: Traffic = field(default_factory=Traffic)
     observers: list[Observer] = field(default_factory=list)
-    audit: dict[tuple[str, str, str, str], dict[str, object]] = field(default_factory=dict)
+    _audit: dict[tuple[str, str, str, str], dict[str, object]] = field(default_factory=dict)
+    _groups: dict[Hashable, Group] = field(default_factory=dict)
 
     def carry(self, message: Message) -> Message:
         """The message as the receiver gets it."""
@@ -56,15 +67,54 @@ class Wire:
             observe(received)
         return received
 
-    def _log(self, message: Message, size: int) -> None:
+    @property
+    def sees_each(self) -> bool:
+        """Whether each message must pass by itself, as something looks at it or changes it."""
+        return bool(self.observers or self.protections) or self.precision != "float32"
+
+    def carry_all(self, kind: str, phase: str, name: str, tensors: Tensor, parties: tuple[str, ...]) -> None:
+        """Carry one message of one tensor to or from each of the parties, (K, …); they differ in the party alone.
+
+        The same checks, bytes and log as `carry` for each; what is the same for all is done once.
+        """
+        if self.sees_each or self.active is None:
+            raise WireError("messages that something looks at are carried one by one.")
+        key = (kind, phase, name, tensors.dtype, tensors.shape, parties)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = self._group(kind, phase, name, tensors, parties)
+        check(group.messages[0], tensors)
+        self.traffic.count(phase, kind, KINDS[kind].direction, group.size, len(parties))
+        group.times += 1
+
+    def _group(self, kind: str, phase: str, name: str, tensors: Tensor, parties: tuple[str, ...]) -> Group:
+        """Messages with nothing in them but shapes: one slice serves for all."""
+        assert self.active is not None
+        like = torch.empty(tensors.shape[1:], dtype=tensors.dtype, device="meta")
+        up = KINDS[kind].direction == "up"
+        ends = [(party, self.active) if up else (self.active, party) for party in parties]
+        messages = [Message(kind, sender, receiver, phase, {name: like}) for sender, receiver in ends]
+        for message in messages:
+            self._log(message, 0, times=0)  # in the order in which kinds first came
+        return Group(messages, sum(frame_size(message) for message in messages))
+
+    def _log(self, message: Message, size: int, times: int = 1) -> None:
         key = (message.phase, message.kind, message.sender, message.receiver)
-        entry = self.audit.get(key)
+        entry = self._audit.get(key)
         if entry is None:
             shapes = {name: [str(t.dtype).removeprefix("torch."), *t.shape] for name, t in message.tensors.items()}
-            self.audit[key] = {"messages": 1, "bytes": size, "first": shapes}
-        else:
-            entry["messages"] += 1  # type: ignore[operator]
-            entry["bytes"] += size  # type: ignore[operator]
+            entry = self._audit[key] = {"messages": 0, "bytes": 0, "first": shapes}
+        entry["messages"] += times  # type: ignore[operator]
+        entry["bytes"] += times * size  # type: ignore[operator]
+
+    @property
+    def audit(self) -> dict[tuple[str, str, str, str], dict[str, object]]:
+        """Messages, bytes and first shapes, by phase, kind, sender and receiver."""
+        for group in self._groups.values():
+            for message in group.messages if group.times else ():
+                self._log(message, frame_size(message), group.times)
+            group.times = 0
+        return self._audit
 
     def audit_json(self) -> list[dict[str, object]]:
         """The audit log, one entry per phase, kind, sender and receiver."""
@@ -72,8 +122,11 @@ class Wire:
         return [{**dict(zip(names, key, strict=True)), **entry} for key, entry in self.audit.items()]
 
 
-def check(message: Message) -> None:
-    """Refuse a message that is not what its kind declares: names, types, axes, finite numbers, no autograd graph."""
+def check(message: Message, content: Tensor | None = None) -> None:
+    """Refuse a message that is not what its kind declares: names, types, axes, finite numbers, no autograd graph.
+
+    `content` is what all messages of a group hold, where this one stands for them.
+    """
     kind = KINDS[message.kind]
     place = f"{message.kind} from {message.sender!r} to {message.receiver!r}"
     if message.values and not kind.values.issuperset(message.values):
@@ -90,9 +143,10 @@ def check(message: Message) -> None:
         wanted, axes = declared
         if tensor.is_floating_point() != (wanted == "float") or tensor.ndim != axes:
             raise WireError(f"{place}: {name!r} is {tensor.dtype} with {tensor.ndim} axes, not {wanted} with {axes}.")
-        if tensor.requires_grad:
+        inside = tensor if content is None else content
+        if inside.requires_grad:
             raise WireError(f"{place}: {name!r} carries an autograd graph. Detach it before it is sent.")
-        if wanted == "float" and not _finite(tensor):
+        if wanted == "float" and not _finite(inside):
             raise WireError(
                 f"{place}: {name!r} holds NaN or infinity. Lower the learning rate, or look at the party's data."
             )
@@ -105,7 +159,7 @@ def _is_setting(value: object) -> bool:
     return value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= MAX_TEXT)
 
 
-def _finite(tensor: torch.Tensor) -> bool:
+def _finite(tensor: Tensor) -> bool:
     # One sum is much cheaper than a mask over all elements, and is finite unless an element is not, or overflows.
     if tensor.device.type != "cpu":
         return True  # looked at once per epoch instead: a look at each message would stop the device

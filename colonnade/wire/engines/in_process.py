@@ -10,8 +10,11 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from torch import Tensor
+
 from colonnade.passive import OPERATIONS, PassiveParty, Reply
 from colonnade.stack import PartyStack, stack_parties
+from colonnade.stacked import Stacked
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 
@@ -47,6 +50,28 @@ class InProcess:
             answer = Message(kind, name, request.sender, request.phase, dict(reply.tensors), dict(reply.values))
             answers[name] = self.wire.carry(answer)
         return answers
+
+    def call_stacked(
+        self, operation: str, sender: str, phase: str, content: Mapping[str, object]
+    ) -> tuple[bool, Stacked | None]:
+        """Put one question to all parties as one, where a single stack holds all of them; whether that was possible.
+
+        What crosses, and what is counted and logged, is the same as by `call`.
+        """
+        stack = self.stacks[0] if len(self.stacks) == 1 else None
+        if stack is None or self.wire.sees_each or self.response_limit is not None or not stack.holds(self.names):
+            return False, None
+        rows, gradient = content.get("rows"), content.get("gradient")
+        if operation == "forward" and len(content) == 1 and isinstance(rows, Tensor):
+            self.wire.carry_all("rows", phase, "rows", rows.expand(len(self.names), -1), self.names)
+            h = stack.forward(rows)  # (K, B, D)
+            self.wire.carry_all("representation", phase, "representation", h, self.names)
+            return True, Stacked(self.names, h)
+        if operation == "backward" and isinstance(gradient, Stacked) and gradient.names == self.names:
+            self.wire.carry_all("gradient", phase, "gradient", gradient.tensor, self.names)
+            stack.backward(gradient.tensor)
+            return True, None
+        return False, None
 
     def _perform(self, operation: str, received: Mapping[str, Message]) -> dict[str, Reply | None]:
         replies: dict[str, Reply | None] = {}
