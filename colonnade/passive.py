@@ -20,7 +20,7 @@ from colonnade.errors import WireError
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.party import Party
 from colonnade.pretrain import Lesson
-from colonnade.towers import Towers, build_towers
+from colonnade.towers import CrossTower, Towers, build_towers
 from colonnade.wire.message import Message, Value
 
 
@@ -134,8 +134,7 @@ class PassiveParty(Party):
 
     def cross(self, message: Message) -> Reply:
         """l.4-11: send z_c, and agree with the active party's."""
-        tower = self._towers().cross
-        assert tower is not None
+        tower = self._cross_tower()
         if message.values.get("first"):
             tower.begin_pass()
         z = tower.emit(message.tensors["rows"])
@@ -144,9 +143,7 @@ class PassiveParty(Party):
 
     def cross_again(self, message: Message) -> None:
         """l.4-11 with the projections that were last received."""
-        tower = self._towers().cross
-        assert tower is not None
-        tower.agree_again()
+        self._cross_tower().agree_again()
 
     def study(self, message: Message) -> None:
         """l.16-23: one pass of guided local SSL; nothing of it leaves the party."""
@@ -176,6 +173,12 @@ class PassiveParty(Party):
 
     def _contribution(self) -> Tensor:
         return contribution(self._towers().part(self.shared), len(self.tables["train"]))
+
+    def _cross_tower(self) -> CrossTower:
+        tower = self._towers().cross
+        if tower is None:
+            raise WireError(f"party {self.name!r} was enrolled to learn alone, and asked to agree with others.")
+        return tower
 
     def _towers(self) -> Towers:
         if self.towers is None:

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -45,8 +44,6 @@ class Hybrid(FedGSSL, VFLHLPA):
     unaligned: float = 1.0  # weight of the active party's unaligned labelled rows, times their share of all labels
     consistency: float | tuple[float, ...] = (0.0, 1.0)  # weights of the agreement that are tried; validation chooses
     confidence: float = 0.95  # probability above which the joint prediction counts; all of them in regression
-
-    reads: ClassVar[str] = "both"
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""

@@ -41,13 +41,10 @@ def replace(table: Table, rows: Tensor, generator: Generator, rate: float = 0.3)
     Deviation: the paper gives the 30 % for numeric columns and no figure for categorical ones; here the subset is drawn
     over both kinds together, so that each column is distorted equally often.
     """
-    chosen = _choose(table, rows, generator, rate)  # (B, count)
+    x, covered = _replace_chosen(table, rows, generator, rate)
     if table.codes is None:
-        return (_replace_numbers(table, rows, chosen, generator),)
-    x, codes = table.rows(rows)
-    mask = _mask(chosen, table)
-    x = torch.where(mask[:, : x.shape[1]], _marginal(table.x, rows, generator), x)  # (B, F)
-    return x, codes.masked_fill(mask[:, x.shape[1] :], HIDDEN_BY_AUGMENTATION)  # (B, Q)
+        return (x,)
+    return x, table.codes.index_select(0, rows).masked_fill(covered, HIDDEN_BY_AUGMENTATION)  # (B, Q)
 
 
 def corrupt(table: Table, rows: Tensor, generator: Generator, rate: float = 0.6) -> tuple[Tensor, ...]:
@@ -59,13 +56,11 @@ def corrupt(table: Table, rows: Tensor, generator: Generator, rate: float = 0.6)
     if table.is_image:
         (flat,) = corrupt(Table(table.x.flatten(1)), rows, generator, rate)
         return (flat.view(-1, *table.x.shape[1:]),)
-    chosen = _choose(table, rows, generator, rate)  # (B, count)
+    x, covered = _replace_chosen(table, rows, generator, rate)
     if table.codes is None:
-        return (_replace_numbers(table, rows, chosen, generator),)
-    x, codes = table.rows(rows)
-    mask = _mask(chosen, table)
-    x = torch.where(mask[:, : x.shape[1]], _marginal(table.x, rows, generator), x)  # (B, F)
-    return x, torch.where(mask[:, x.shape[1] :], _marginal(table.codes, rows, generator), codes)  # (B, Q)
+        return (x,)
+    own = table.codes.index_select(0, rows)
+    return x, torch.where(covered, _marginal(table.codes, rows, generator), own)  # (B, Q)
 
 
 def draw_two(augment: Augmentation, table: Table, rows: Tensor, generator: Generator) -> tuple[Tensor, ...]:
@@ -95,6 +90,17 @@ def _choose(table: Table, rows: Tensor, generator: Generator, rate: float) -> Te
 
 def _columns(table: Table) -> int:
     return table.x.shape[1] + (0 if table.codes is None else table.codes.shape[1])
+
+
+def _replace_chosen(table: Table, rows: Tensor, generator: Generator, rate: float) -> tuple[Tensor, Tensor]:
+    """The rows' numbers (B, F), chosen ones replaced, and which of their categories (B, Q) are chosen too."""
+    chosen = _choose(table, rows, generator, rate)  # (B, count)
+    width = table.x.shape[1]
+    if table.codes is None:  # only what is replaced needs to be drawn
+        return _replace_numbers(table, rows, chosen, generator), chosen.new_zeros(len(rows), 0, dtype=torch.bool)
+    mask = _mask(chosen, table)  # (B, F + Q)
+    x = torch.where(mask[:, :width], _marginal(table.x, rows, generator), table.x.index_select(0, rows))
+    return x, mask[:, width:]
 
 
 def _mask(chosen: Tensor, table: Table) -> Tensor:

@@ -450,6 +450,15 @@ def test_pretraining_without_a_pass_leaves_both_towers_as_they_began() -> None:
     assert model.traffic_.by_phase.get("cross") is None and np.isfinite(outputs(model, data)).all()
 
 
+def test_a_party_that_learns_alone_refuses_to_agree_with_others() -> None:
+    method = small("fed-local-ssl", aggregate=True)
+    fed = method._assemble(make_data())
+    method.prepare(fed)
+    enrol(fed, method.ssl_lesson(), "local", method.shared_parts())
+    with pytest.raises(cn.WireError, match="party 'p1' was enrolled to learn alone"):
+        fed.tell("cross_again")
+
+
 # (i) late parties and stale projections -------------------------------------------------------------------------------
 
 
