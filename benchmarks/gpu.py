@@ -130,7 +130,7 @@ def split(parties: int = 200, columns: int = 25, rows: int = 6000, batch: int = 
     draw = np.random.default_rng(0)
     views = {f"p{k:03d}": draw.normal(size=(rows, columns)).astype(np.float32) for k in range(parties)}
     data = cn.VerticalData(views, draw.integers(0, 2, rows))
-    method = cn.SplitNN(device="cuda", epochs=2, batch_size=batch)
+    method = cn.SplitNN(device="cuda", epochs=20, batch_size=batch)
     fed = method._assemble(data)
     method.prepare(fed)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import fedhssl, gpu, local_ssl, memory, nat, overhead, startup
+from benchmarks import fedhssl, gpu, images, local_ssl, memory, nat, overhead, startup
 
 BENCHMARKS = {
     "overhead": overhead.main,
     "nat": nat.main,
     "local-ssl": local_ssl.main,
     "fedhssl": fedhssl.main,
+    "images": images.main,
     "gpu": gpu.main,
     "startup": startup.main,
     "memory": memory.main,

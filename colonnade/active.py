@@ -22,7 +22,7 @@ from colonnade.nets.optimizer import make_optimizer
 from colonnade.nets.tabular import mlp
 from colonnade.party import Party, agreed_order
 from colonnade.seeds import seeded
-from colonnade.stacked import Stacked
+from colonnade.stacked import OwnAndStacked, Stacked
 
 JOINS = ("concat", "mean", "sum")
 
@@ -146,8 +146,10 @@ class ActiveParty(Party):
         parameters = [p for module in trained.values() for p in module.parameters()]
         self.optimizer = make_optimizer(parameters, optimizer, learning_rate, weight_decay)
 
-    def parts(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> dict[str, Tensor]:
+    def parts(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Mapping[str, Tensor]:
         """Representations by party, the own first; a passive party that sent nothing counts as zero."""
+        if isinstance(received, Stacked) and self.scaler is None and received.names == tuple(self.widths):
+            return OwnAndStacked({} if own is None else {self.name: own}, received)
         parts = {}
         if own is not None:
             scaled = self.scaler is not None and self.name in self.scaler.places
@@ -162,7 +164,13 @@ class ActiveParty(Party):
 
     def joint(self, own: Tensor | None, received: Mapping[str, Tensor], rows: int) -> Tensor:
         """What the head reads."""
-        return join(list(self.parts(own, received, rows).values()), self.join)
+        return self.joined(self.parts(own, received, rows))
+
+    def joined(self, parts: Mapping[str, Tensor]) -> Tensor:
+        """The parties' representations as the head reads them."""
+        if isinstance(parts, OwnAndStacked):
+            return parts.joined(self.join)
+        return join(list(parts.values()), self.join)
 
     def logits(self, joint: Tensor) -> Tensor:
         """The head's output, (B, C)."""
@@ -180,8 +188,8 @@ class ActiveParty(Party):
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """One supervised update; the loss, and the gradient by each representation unless not `answer`."""
 
-        def supervised(parts: dict[str, Tensor]) -> Tensor:
-            logits = self.logits(join(list(parts.values()), self.join))
+        def supervised(parts: Mapping[str, Tensor]) -> Tensor:
+            logits = self.logits(self.joined(parts))
             return self.targets.loss(logits, self.y["train"].index_select(0, rows))
 
         return self.descend(rows, received, supervised, penalty, answer=answer)
@@ -190,7 +198,7 @@ class ActiveParty(Party):
         self,
         rows: Tensor,
         received: Mapping[str, Tensor],
-        loss_of: Callable[[dict[str, Tensor]], Tensor],
+        loss_of: Callable[[Mapping[str, Tensor]], Tensor],
         penalty: Callable[[], Tensor] | None = None,
         *,
         answer: bool = True,
@@ -199,9 +207,9 @@ class ActiveParty(Party):
         own = None
         if self.encoder is not None:
             own = self.encode(self.tables["train"].batch(rows), train=not self.frozen)
-        stacked = received.tensor.detach().requires_grad_(answer) if isinstance(received, Stacked) else None
-        if stacked is not None:
-            leaves = dict(zip(received, stacked.unbind(0), strict=True))
+        leaves: Mapping[str, Tensor]
+        if isinstance(received, Stacked):
+            leaves = Stacked(received.names, received.tensor.detach().requires_grad_(answer))
         else:
             leaves = {name: h.detach().requires_grad_(answer) for name, h in received.items()}
         loss = loss_of(self.parts(own, leaves, len(rows)))
@@ -209,8 +217,9 @@ class ActiveParty(Party):
         self.optimizer.zero_grad()
         total.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        if isinstance(received, Stacked) and stacked is not None and stacked.grad is not None:
-            return loss.detach(), Stacked(received.names, stacked.grad)
+        if isinstance(leaves, Stacked):
+            gradient = leaves.tensor.grad
+            return loss.detach(), {} if gradient is None else Stacked(leaves.names, gradient)
         return loss.detach(), {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
 
     @torch.no_grad()

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from torch import Tensor
+from torch import Generator, Tensor
 
 from colonnade.active import ActiveParty
+from colonnade.graphs import StepGraph
+from colonnade.nets.dropout import generators_of
 from colonnade.passive import OPERATIONS
 from colonnade.stacked import Stacked
 from colonnade.wire.message import KINDS, Message, Value
@@ -24,6 +26,14 @@ class Engine(Protocol):
 
     wire: Wire
     names: tuple[str, ...]
+
+    @property
+    def recordable(self) -> bool:
+        """Whether a step with its messages can be replayed as one."""
+
+    @property
+    def generators(self) -> list[Generator]:
+        """What a step of the passive parties draws from, where it can be replayed."""
 
     def call(self, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
         """Put a request to each party, all at once; answers by party, without the parties that have none."""
@@ -54,10 +64,15 @@ class Federation:
         finally:
             self._phase = before
 
+    def steps(self) -> StepGraph:
+        """Runs one step after another, with the messages in it: as one CUDA graph where the engine allows it."""
+        drawn = [*generators_of(*self.active.modules().values()), *self.engine.generators]
+        return StepGraph(drawn, wire=self.wire, possible=self.engine.recordable)
+
     def ask(self, operation: str, **content: Value | Tensor | Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Put a question to all passive parties; their tensors by party.
 
-        A tensor goes to every party; a mapping gives each party a tensor of its own; anything else is a value.
+        Tensors and values go to every party; a mapping gives each party one of its own.
         """
         done, stacked = self._call_stacked(operation, content)
         if done:
@@ -80,7 +95,7 @@ class Federation:
     def _call_stacked(self, operation: str, content: Mapping[str, object]) -> tuple[bool, Stacked | None]:
         done, answer = self.engine.call_stacked(operation, self.active.name, self._phase, content)
         if done:
-            self.wire.traffic.count_round(self._phase)
+            self.wire.count_round(self._phase)
         return done, answer
 
     def _call(self, operation: str, content: Mapping[str, Value | Tensor | Mapping[str, Tensor]]) -> dict[str, Message]:
@@ -88,7 +103,7 @@ class Federation:
             return {}
         kind = OPERATIONS[operation].request
         declared = KINDS[kind].tensors
-        values = {k: v for k, v in content.items() if k not in declared}
+        every = {k: v for k, v in content.items() if k not in declared}
         requests = {}
         for name in self.passive:
             tensors = {}
@@ -100,6 +115,7 @@ class Federation:
                     tensors[key] = given
             if declared and not tensors and any(isinstance(content.get(key), Mapping) for key in declared):
                 continue  # nothing for this party
+            values = {k: v[name] if isinstance(v, Mapping) else v for k, v in every.items()}
             requests[name] = Message(kind, self.active.name, name, self._phase, tensors, values)  # type: ignore[arg-type]
-        self.wire.traffic.count_round(self._phase)
+        self.wire.count_round(self._phase)
         return self.engine.call(operation, requests)

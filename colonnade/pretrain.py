@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from colonnade.data.table import Table
 from colonnade.errors import ConfigError, DataError, did_you_mean
 from colonnade.graphs import StepGraph
+from colonnade.nets.dropout import generators_of
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.objectives import OBJECTIVES, PCA
 from colonnade.objectives.augment import replace
@@ -50,6 +51,8 @@ class Lesson:
     frequency: int | None = None
     assignment: str | None = None  # "batch" or "fixed", for NAT
     flip: bool | None = None  # whether views of images may be mirrored
+    clip: float | None = None  # Ω: learn by DP-SGD, each row's gradient clipped to this norm
+    noise: float | None = None  # σ of it
 
     def values(self) -> dict[str, Value]:
         """The lesson as a message carries it."""
@@ -117,31 +120,38 @@ class Course:
         self.order = generator(lesson.seed, party, "order")
         self.draws = generator(lesson.seed, party, "draws", device=device)
         self.optimizer = objective_optimizer(objective, lesson)
-        self.graph = StepGraph([self.draws])
+        self.generators = [self.draws, *generators_of(objective)]
+        self.graph = StepGraph(self.generators, possible=objective.same_steps)
         self.done = 0  # epochs
         objective.train()
+
+    def begin_epoch(self) -> tuple[list[Tensor], list[Callable[[], None]]]:
+        """The next epoch's batches, and what other threads can do for them, to be started."""
+        set_rate(self.optimizer, self.lesson, self.done)
+        parts = cut(self.rows, self.lesson.batch_size, self.order, self.objective.min_batch)
+        self.done += 1
+        return parts, self.objective.begin_epoch(self.done - 1, self.table, parts)
 
     def epoch(self, loss_of: Callable[..., Tensor] | None = None, key: Hashable = None) -> float:
         """One pass over the rows; the mean loss.
 
         `loss_of` reads what the objective draws, and is the objective by default; under one `key` it stays the same.
         """
-        objective, loss_of = self.objective, loss_of or self.objective
-        set_rate(self.optimizer, self.lesson, self.done)
-        parts = cut(self.rows, self.lesson.batch_size, self.order, objective.min_batch)
-        objective.begin_epoch(self.done, self.table, parts)
+        parts, starts = self.begin_epoch()
+        for start in starts:
+            start()
         total = torch.zeros((), device=self.table.x.device)
-        step = partial(self._step, loss_of)
-        for part in parts:
-            loss = self.graph.run(step, part, key) if objective.same_steps else step(part)
-            total += loss * len(part)
-        self.done += 1
+        step = partial(self.step, loss_of=loss_of)
+        for number, part in enumerate(parts):
+            self.objective.before_batch(number)
+            total += self.graph.run(step, part, key) * len(part)
         return float(total) / len(self.rows)
 
-    def _step(self, loss_of: Callable[..., Tensor], part: Tensor) -> Tensor:
+    def step(self, part: Tensor, loss_of: Callable[..., Tensor] | None = None) -> Tensor:
+        """One update with these rows (B,); the loss."""
         drawn = self.objective.draw(self.table, part, self.draws)
         with self.autocast():
-            loss = loss_of(*drawn)
+            loss: Tensor = (loss_of or self.objective)(*drawn)
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()

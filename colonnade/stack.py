@@ -145,6 +145,7 @@ class PartyStack:
         own = any("nat" in party.own_objectives for party in self.parties)
         return (
             first.get("objective") == "nat"
+            and "clip" not in first
             and len(rows) == 1
             and not own
             and all(received[name].values == first for name in self.names)

@@ -93,8 +93,13 @@ def _as_array(value: Any, where: str, problems: list[str]) -> npt.NDArray[Any]:
     try:
         x = np.asarray(value)
     except ValueError:
-        problems.append(f"{where}: its rows differ in length. Give every row the same columns.")
-        return np.zeros((len(value), 1), dtype=np.float32)
+        shapes = sorted({np.shape(row) for row in value})
+        shown = ", ".join(map(str, shapes[:3])) + (", …" if len(shapes) > 3 else "")
+        if len(shapes[0]) >= 2:
+            problems.append(f"{where}: its images differ in size: {shown}. Resize or crop them to one size.")
+        else:
+            problems.append(f"{where}: its rows differ in length: {shown}. Give every row the same columns.")
+        return np.arange(len(value), dtype=np.float32)[:, None]
     if x.ndim == 1 or x.ndim == 3 or x.ndim > 4:
         problems.append(
             f"{where}: shape {x.shape} is neither a table (rows, columns) nor images (rows, channels, height, width). "

@@ -23,7 +23,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from colonnade.active import ActiveParty, join
+from colonnade.active import ActiveParty
 from colonnade.federation import Federation
 from colonnade.methods.fedhssl import FedGSSL
 from colonnade.methods.monitor import Monitor
@@ -116,10 +116,10 @@ class Hybrid(FedGSSL, VFLHLPA):
         return lambda: share * apart()
 
     def loss(
-        self, own: OwnRows, weight: float, active: ActiveParty, rows: Tensor, labelled: int, parts: dict[str, Tensor]
+        self, own: OwnRows, weight: float, active: ActiveParty, rows: Tensor, labelled: int, parts: Mapping[str, Tensor]
     ) -> Tensor:
         """Step 3; the first `labelled` rows have labels."""
-        logits = active.logits(join(list(parts.values()), active.join))  # (B, C)
+        logits = active.logits(active.joined(parts))  # (B, C)
         y = active.y["train"]
         total = active.targets.loss(logits[:labelled], y.index_select(0, rows[:labelled]))
         if self.unaligned and (alone := own.next()) is not None:

@@ -22,6 +22,7 @@ from colonnade.data.vertical import VerticalData
 from colonnade.data.view import as_view
 from colonnade.errors import ConfigError, DataError, raise_all
 from colonnade.federation import Federation
+from colonnade.memory import largest_fitting
 from colonnade.methods.base import Method, Progress, check_absent, classes_from_json, classes_json, no_progress
 from colonnade.methods.monitor import Monitor, Training
 from colonnade.methods.options import above, at_least, check_mapping, one_of, widths
@@ -111,10 +112,20 @@ class NetworkMethod(Method):
         try:
             self.run(fed, monitor)
         except torch.OutOfMemoryError as error:
-            raise ConfigError(
-                f"{self.device} ran out of memory with batch_size={self.batch_size}. Halve it. ({error})"
-            ) from None
+            reason = str(error).partition(".")[0]
+            raise ConfigError(f"{self.device} ran out of memory: {reason}. {self._way_out(fed)}") from None
         self.traffic_, fed.wire.traffic = fed.wire.traffic, Traffic()
+
+    def _way_out(self, fed: Federation) -> str:
+        """Which batch would fit, tried on the device."""
+        assert isinstance(fed.engine, InProcess)
+        sizes = {k: v for k, v in self.get_params().items() if k in ("batch_size", "pretrain_batch_size")}
+        parties = [party for party in (fed.active, *fed.engine.parties.values()) if party.encoder is not None]
+        fits = largest_fitting(parties, max(sizes.values()))
+        used = " and ".join(f"{name}={size}" for name, size in sizes.items())
+        if not fits:
+            return f"Used: {used}; not even one row fits. Use a smaller encoder, or fewer parties on one device."
+        return f"Used: {used}; {fits} rows fit. Set what is larger to {fits}."
 
     def own_objectives(self) -> dict[str, OwnObjective]:
         """Objectives of the user's by name."""

@@ -45,15 +45,20 @@ def split_training(
     rows = active.labelled_aligned.to(active.device, torch.int32)
     order = generator(training.seed, active.name, monitor.name)
     active.begin(**training.update)
+
+    def step(batch: Tensor) -> Tensor:
+        h = fed.ask("forward", rows=batch)  # l.7-9: h_m(θ_m; X_m), one message up per party
+        loss, gradients = active.step(batch, h, penalty)  # l.10-11: θ_0, and the active party's own encoder
+        fed.tell("backward", gradient=gradients)  # l.12-16: ∇_{h_m} F, one message down; each party updates θ_m
+        return loss * len(batch)
+
     with fed.phase(monitor.name):
         fed.tell("begin", **training.update)
+        steps = fed.steps()
         for epoch in range(1, monitor.epochs + 1):
             total = torch.zeros((), device=active.device)
             for batch in batches(rows, training.batch_size, order):  # l.6: 𝓑^t
-                h = fed.ask("forward", rows=batch)  # l.7-9: h_m(θ_m; X_m), one message up per party
-                loss, gradients = active.step(batch, h, penalty)  # l.10-11: θ_0, and the active party's own encoder
-                fed.tell("backward", gradient=gradients)  # l.12-16: ∇_{h_m} F, one message down; each party updates θ_m
-                total += loss * len(batch)
+                total += steps.run(step, batch)
             if monitor.after(epoch, total / len(rows)):
                 break
         monitor.recall()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from colonnade.errors import ConfigError, did_you_mean, raise_all
+from colonnade.nets.dropout import Dropout
 from colonnade.nets.resnet import ResNet18, ResNet50
 
 MIN_SIDE = 6  # CNN0 leaves one pixel of 6
@@ -27,14 +28,13 @@ class CNN0(nn.Module):
         height: H, at least 6.
         width_px: W, at least 6.
         width: D.
-        dropout: the authors' dropout of 25 % after the pooling and 50 % after the layer of 128. It draws from torch's
-            global generator.
+        dropout: 25 % after the pooling and 50 % after the layer of 128, as in the authors' code.
 
-    Deviation: dropout is off unless asked for, so that a party's draws come from its own generators only. Above 32
-    pixels, for which Wu et al. did not use it, the last map is averaged down to 14 × 14 before the layer of 128.
+    Deviation: above 32 pixels, for which Wu et al. did not use it, the last map is averaged down to 14 × 14 before the
+    layer of 128.
     """
 
-    def __init__(self, channels: int, height: int, width_px: int, *, width: int, dropout: bool = False) -> None:
+    def __init__(self, channels: int, height: int, width_px: int, *, width: int, dropout: bool = True) -> None:
         super().__init__()
         _check("CNN0", channels, height, width_px, width)
         sides = [(side - 4) // 2 for side in (height, width_px)]  # two convolutions, then the pooling
@@ -43,9 +43,9 @@ class CNN0(nn.Module):
         self.bottom = nn.Sequential(
             *(nn.Conv2d(channels, 32, 3), nn.ReLU(inplace=True)),  # (B, 32, H - 2, W - 2)
             *(nn.Conv2d(32, 64, 3), nn.ReLU(inplace=True)),  # (B, 64, H - 4, W - 4)
-            *(nn.MaxPool2d(2), shrink, nn.Dropout(0.25) if dropout else nn.Identity(), nn.Flatten()),
+            *(nn.MaxPool2d(2), shrink, Dropout(0.25) if dropout else nn.Identity(), nn.Flatten()),
             *(nn.Linear(64 * kept[0] * kept[1], 128), nn.ReLU(inplace=True)),  # (B, 128)
-            nn.Dropout(0.5) if dropout else nn.Identity(),
+            Dropout(0.5) if dropout else nn.Identity(),
         )
         self.top = nn.Linear(128, width)
         self.width = width

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-OPTIMIZERS = ("adam", "sgd", "adagrad")
+OPTIMIZERS = ("adam", "sgd", "plain-sgd", "adagrad")
 MOMENTUM = 0.9
 
 
@@ -17,7 +17,7 @@ def make_optimizer(
     learning_rate: float,
     weight_decay: float,
 ) -> torch.optim.Optimizer:
-    """Adam, SGD with momentum 0.9, or Adagrad. On a GPU, steps of Adam and SGD can be recorded in a graph."""
+    """Adam, SGD with momentum 0.9 or ("plain-sgd") without, or Adagrad. On a GPU, all but the last can be recorded."""
     groups = _groups(parameters)
     on_gpu = groups[0]["params"][0].device.type == "cuda"
     if on_gpu and name != "adagrad":
@@ -27,8 +27,8 @@ def make_optimizer(
     settings: dict[str, Any] = {"lr": learning_rate, "weight_decay": weight_decay, "fused": True}
     if name == "adam":
         return torch.optim.Adam(groups, **settings, capturable=on_gpu)
-    if name == "sgd":
-        return torch.optim.SGD(groups, **settings, momentum=MOMENTUM)
+    if name in ("sgd", "plain-sgd"):
+        return torch.optim.SGD(groups, **settings, momentum=MOMENTUM if name == "sgd" else 0.0)
     return torch.optim.Adagrad(groups, **settings)
 
 

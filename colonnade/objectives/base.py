@@ -7,6 +7,8 @@ else, so that equal objectives of several parties can run as one batched call; `
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Generator, Tensor, nn
 
 from colonnade.data.table import Table
@@ -32,8 +34,15 @@ class Objective(nn.Module):
         """The loss, a scalar."""
         raise TypeError(f"{type(self).__name__} does not define forward")
 
-    def begin_epoch(self, epoch: int, table: Table, batches: list[Tensor]) -> None:
-        """Called before each epoch, counted from 0, with the batches in the order in which they will come."""
+    def begin_epoch(self, epoch: int, table: Table, batches: list[Tensor]) -> list[Callable[[], None]]:
+        """Called before each epoch, counted from 0, with the batches in the order in which they will come.
+
+        Returns what other threads can work on meanwhile, each to be started in its turn.
+        """
+        return []
+
+    def before_batch(self, batch: int) -> None:
+        """Called before each batch of an epoch, counted from 0."""
 
     def after_step(self) -> None:
         """Called after each optimizer step."""

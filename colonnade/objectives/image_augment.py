@@ -5,14 +5,15 @@ B rows of a batch, C channels, H × W sides in pixels, K taps of the blur.
 A batch is distorted as one, each image by numbers of its own, all from one draw of the generator. Nothing is read back
 from the device.
 
-**Space.** Crop, resize and flip are one bilinear sampling; the blur is one grouped convolution along each axis, in
-which every image has a kernel of its own, that of an image left sharp having one tap.
+**Space.** Crop, resize, flip and blur are linear and act along each axis by itself: y = R x Qᵀ, where the matrices R
+(H, H) and Q (W, W) of an image are the blur's times the resizing's. An image left sharp has the identity for a blur.
 
 **Colour.** A table's images are standardised, so black is no longer 0. `level` stands for the mean of the raw images in
 units of their standard deviation: v = x + level is the raw image up to scale, and the jitter acts on v. Brightness
 multiplies v; contrast stretches v about the mean luma of the image; saturation stretches it about its luma; hue turns
 it about the grey axis at constant luma (in the chroma plane of YIQ). All four are linear and commute, so their order,
 random in the papers, does not matter, and a grey image is one of saturation 0. Only brightness depends on `level`.
+They commute with the blur too, whose weights add up to 1, and so may follow it; contrast's mean is that before it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import torch
-import torch.nn.functional as F
 from torch import Generator, Tensor
 
 from colonnade.data.table import Table
@@ -83,32 +83,36 @@ class ImageAugmentation:
         u = dict(zip(USES, drawn, strict=False))  # (B,) each
         windows = drawn[len(USES) :].view(2, TRIES, -1)  # the same for the windows' areas and ratios
         with torch.autocast(x.device.type, enabled=False):
-            return (self._blur(self._recolour(self._crop(x, u, windows), u), u),)
+            down, across = self._crop(x, u, windows)  # (B, H, H), (B, W, W)
+            means = resample(x, down.mean(1, keepdim=True), across.mean(1, keepdim=True))[..., 0, 0]  # (B, C)
+            taps = self._taps(x, u)
+            if taps is not None:
+                down, across = blurring(taps, x.shape[2]) @ down, blurring(taps, x.shape[3]) @ across
+            return (self._recolour(resample(x, down, across), means, u),)
 
-    def _crop(self, x: Tensor, u: dict[str, Tensor], windows: Tensor) -> Tensor:
-        """Crop, resize and flip: (B, C, H, W) → the same shape."""
+    def _crop(self, x: Tensor, u: dict[str, Tensor], windows: Tensor) -> tuple[Tensor, Tensor]:
+        """Crop, resize and flip, as matrices: (B, H, H), (B, W, W)."""
         h, w = window(windows[0], windows[1], self.scale, self.ratio)  # (B,) shares of the sides
         top, left = u["top"] * (1 - h), u["left"] * (1 - w)
         if self.flip:  # read the window from its right edge leftwards
             mirrored = u["flip"] < 0.5
             left, w = torch.where(mirrored, left + w, left), torch.where(mirrored, -w, w)
-        return crop(x, top, left, h, w)
+        return resizing(top, h, x.shape[2]), resizing(left, w, x.shape[3])
 
-    def _recolour(self, x: Tensor, u: dict[str, Tensor]) -> Tensor:
+    def _recolour(self, x: Tensor, means: Tensor, u: dict[str, Tensor]) -> Tensor:
         """Jitter and greyscale: (B, C, H, W) → the same shape."""
         reach = (u["jitter"] < self.jitter).to(x.dtype)  # (B,) 0 leaves an image as it is
         factor = {k: 1 + reach * getattr(self, k) * (2 * u[k] - 1) for k in ("brightness", "contrast", "saturation")}
         angle = reach * (2 * math.pi * self.hue) * (2 * u["hue"] - 1)
         saturation = factor["saturation"].masked_fill(u["grey"] < self.grey, 0.0)
-        return recolour(x, factor["brightness"], factor["contrast"], saturation, angle, self.level)
+        return recolour(x, means, factor["brightness"], factor["contrast"], saturation, angle, self.level)
 
-    def _blur(self, x: Tensor, u: dict[str, Tensor]) -> Tensor:
-        """(B, C, H, W) → the same shape."""
+    def _taps(self, x: Tensor, u: dict[str, Tensor]) -> Tensor | None:
+        """The blur's weights, (B, K); None where nothing is blurred."""
         shorter = min(x.shape[2:])
-        if self.blur == 0 or shorter < SMALLEST_BLURRED_SIDE or not len(x):
-            return x
-        sigma = _between(self.sigma, u["sigma"])
-        return convolve(x, gaussian(sigma, u["blur"] < self.blur, max(1, shorter // 20)))
+        if self.blur == 0 or shorter < SMALLEST_BLURRED_SIDE:
+            return None
+        return gaussian(_between(self.sigma, u["sigma"]), u["blur"] < self.blur, max(1, shorter // 20))
 
 
 def window(areas: Tensor, ratios: Tensor, scale: Sequence[float], ratio: Sequence[float]) -> tuple[Tensor, Tensor]:
@@ -120,28 +124,25 @@ def window(areas: Tensor, ratios: Tensor, scale: Sequence[float], ratio: Sequenc
     return h.gather(0, first)[0].clamp(max=1), w.gather(0, first)[0].clamp(max=1)
 
 
-def crop(x: Tensor, top: Tensor, left: Tensor, height: Tensor, width: Tensor) -> Tensor:
-    """Each image's window in the size of the image, bilinear: (B, C, H, W) → the same shape.
+def resizing(start: Tensor, extent: Tensor, side: int) -> Tensor:
+    """Each image's window along one axis, brought to the image's size, bilinear, as a matrix: (B, side, side).
 
     Args:
-        x: (B, C, H, W).
-        top: (B,) where the window begins, as a share of the side; `left` likewise.
-        left: (B,).
-        height: (B,) extent of the window, as a share of the side; `width` likewise.
-        width: (B,), below 0 for a window read from `left` leftwards.
+        start: (B,) where the window begins, as a share of the side.
+        extent: (B,) of the window, as a share of the side; below 0 for a window read backwards.
+        side: in pixels.
     """
-    rows, columns = (
-        2 * start.unsqueeze(1) - 1 + _centres(side, x) * extent.unsqueeze(1)
-        for start, extent, side in ((top, height, x.shape[2]), (left, width, x.shape[3]))
-    )  # (B, H) and (B, W), the image from -1 to 1
-    shape = (len(x), *x.shape[2:])
-    grid = torch.stack([columns.unsqueeze(1).expand(shape), rows.unsqueeze(2).expand(shape)], dim=3)  # (B, H, W, 2)
-    return F.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
+    pixel = torch.arange(side, device=start.device, dtype=start.dtype)
+    at = start.unsqueeze(1) * side + (pixel + 0.5) * extent.unsqueeze(1) - 0.5  # (B, side) centres, in pixels
+    at = at.clamp(0, side - 1)  # beyond the edge, the edge
+    return (1 - (at.unsqueeze(2) - pixel).abs()).clamp_(min=0)
 
 
-def _centres(side: int, like: Tensor) -> Tensor:
-    """(side,) the pixels' centres along a side of length 2."""
-    return (2 * torch.arange(side, device=like.device, dtype=like.dtype) + 1) / side
+def resample(x: Tensor, down: Tensor, across: Tensor) -> Tensor:
+    """y = R x Qᵀ for each image with its own matrices: (B, C, H, W), (B, H', H), (B, W', W) → (B, C, H', W')."""
+    b, c, h, _ = x.shape
+    wide = torch.bmm(x.flatten(1, 2), across.mT).view(b, c, h, across.shape[1])
+    return torch.matmul(down.unsqueeze(1), wide)
 
 
 def gaussian(sigma: Tensor, blurred: Tensor, half: int) -> Tensor:
@@ -155,25 +156,30 @@ def gaussian(sigma: Tensor, blurred: Tensor, half: int) -> Tensor:
     return torch.where(blurred.unsqueeze(1), weights, (step == 0).to(sigma.dtype))
 
 
-def convolve(x: Tensor, taps: Tensor) -> Tensor:
-    """Each image with its own taps (B, K) along both axes, mirrored at the edges: (B, C, H, W) → the same shape."""
-    kernels = taps.repeat_interleave(x.shape[1], dim=0)[:, None, None]  # (B·C, 1, 1, K)
-    half = taps.shape[1] // 2
-    planes = F.pad(x, (half, half, half, half), mode="reflect").flatten(0, 1).unsqueeze(0)  # (1, B·C, H + K-1, W + K-1)
-    across = F.conv2d(planes, kernels, groups=len(kernels))
-    return F.conv2d(across, kernels.mT, groups=len(kernels)).view_as(x)
+def blurring(taps: Tensor, side: int) -> Tensor:
+    """Each image's taps (B, K) along one axis, mirrored at the edges, as a matrix: (B, side, side)."""
+    count = taps.shape[1]
+    return (taps @ _shifts(count // 2, side, taps.device).flatten(1)).view(-1, side, side)
+
+
+@cache
+def _shifts(half: int, side: int, device: torch.device) -> Tensor:
+    """(K, side, side): 1 where pixel j is k - half places from pixel i, mirrored at the edges."""
+    steps = torch.arange(-half, half + 1)
+    at = (torch.arange(side) + steps.unsqueeze(1)).abs()  # (K, side)
+    at = torch.where(at >= side, 2 * (side - 1) - at, at)
+    return torch.nn.functional.one_hot(at, side).to(device, torch.float32)
 
 
 def recolour(
-    x: Tensor, brightness: Tensor, contrast: Tensor, saturation: Tensor, angle: Tensor, level: float
+    x: Tensor, means: Tensor, brightness: Tensor, contrast: Tensor, saturation: Tensor, angle: Tensor, level: float
 ) -> Tensor:
     """The four changes at once, x (B, C, H, W), a factor (or angle of hue) for each image: (B,).
 
-    v' = b·(c·M·v + (1 - c)·m) with v = x + level and m the mean luma of v. M has saturation and hue; it is left out
-    unless there are three channels.
+    v' = b·(c·M·v + (1 - c)·m) with v = x + level and m the mean luma of v, from the channels' `means` (B, C) of x. M
+    has saturation and hue; it is left out unless there are three channels.
     """
     coloured = x.shape[1] == len(LUMA)
-    means = x.mean((2, 3))  # (B, C)
     mean = means @ _colours(x.device)[0, 0] if coloured else means.mean(1)  # (B,) luma
     gain = (brightness * contrast).view(-1, 1, 1)
     shift = (brightness * (1 - contrast) * mean + (brightness - 1) * level).view(-1, 1, 1)

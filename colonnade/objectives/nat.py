@@ -6,10 +6,10 @@ N rows of the table, B batch, K parties, D width of the representation.
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -53,13 +53,21 @@ def solve_all(outputs: npt.NDArray[np.float32], targets: npt.NDArray[np.float32]
     return np.stack([_solve(out, held) for out, held in zip(outputs, targets, strict=True)])
 
 
+def _solve_batches(
+    outputs: npt.NDArray[np.float32], targets: npt.NDArray[np.float32], ends: list[int]
+) -> npt.NDArray[np.int64]:
+    """`assign` for consecutive batches of one party, cut at `ends`; positions count from the first of them."""
+    return np.concatenate([a - ends[0] + _solve(outputs[a:b], targets[a:b]) for a, b in pairwise(ends)])
+
+
 @lru_cache(maxsize=1)
 def solvers() -> ThreadPoolExecutor:
     """The threads that solve assignments, one per core."""
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="assignment")
 
 
-MANY = 1 << 13  # rows encoded at a time on a GPU, when assignments are found
+MANY = 1 << 13  # rows encoded at a time, when assignments are found
+PIECE, PIECE_GPU = 4, 16  # batches whose assignments are solved and taken up together
 
 
 class NAT(Objective):
@@ -102,22 +110,19 @@ class NAT(Objective):
         )
         super().__init__(encoder)
         self.frequency = frequency
-        self._solving: deque[Future[npt.NDArray[np.int64]]] = deque()
+        self._pieces: dict[int, tuple[Tensor, Future[npt.NDArray[np.int64]]]] = {}  # by their first batch
         noise = torch.randn(rows, width, generator=generator, device=generator.device)
         self.register_buffer("targets", F.normalize(noise, dim=1))  # (N, D)
         self.fixed = fixed
 
     def draw(self, table: Table, rows: Tensor, generator: Generator) -> tuple[Tensor, ...]:
-        """The rows and their present targets: `(x, c)` or `(x, codes, c)`. Nothing here is random.
-
-        When the epoch began with an assignment, this waits for that of its batch; batches come in their order.
-        """
+        """The rows and their present targets: `(x, c)` or `(x, codes, c)`. Nothing here is random."""
         if len(table) != len(self.targets):
             raise DataError(
                 f"The table has {len(table)} rows and NAT was built for {len(self.targets)}. "
                 "Build it with rows=len(table)."
             )
-        return (*table.rows(rows), self.taken_up(rows))
+        return (*table.rows(rows), self.targets.index_select(0, rows))
 
     def forward(self, *drawn: Tensor) -> Tensor:
         """The loss, a scalar."""
@@ -125,45 +130,42 @@ class NAT(Objective):
         out: Tensor = self.encoder(*inputs)  # (B, D)
         return (out - c).square().sum() / (2 * len(c))
 
-    def begin_epoch(self, epoch: int, table: Table, batches: list[Tensor]) -> None:
+    @torch.no_grad()
+    def begin_epoch(self, epoch: int, table: Table, batches: list[Tensor]) -> list[Callable[[], None]]:
         """Alg. 1, line 5: find the best assignment within each batch, with the weights of the epoch's beginning.
 
-        The assignments are solved by a pool of threads while the first batches already train.
+        The assignments are solved by a pool of threads, some batches at a time, while earlier batches train.
         """
-        self._solving.clear()
-        if self.fixed or epoch % self.frequency:
-            return
-        if self.targets.device.type == "cuda":
-            self._exchange_all(table, batches)
-            return
-        with torch.no_grad():
-            outputs = [self.encoder(*table.rows(rows)) for rows in batches]
-        self.submit(outputs, batches)
-
-    @torch.no_grad()
-    def _exchange_all(self, table: Table, batches: Sequence[Tensor]) -> None:
-        """All of an epoch's assignments before its first step, so that no step waits for the host."""
-        rows = torch.cat(list(batches))  # (N,)
-        held = self.targets.index_select(0, rows)
+        self._pieces.clear()
+        if self.fixed or epoch % self.frequency or not batches:
+            return []
+        rows = torch.cat(batches)  # (N,)
+        training = self.encoder.training
+        self.encoder.eval()  # as representations are sent
         out = torch.cat([self.encoder(*table.rows(part)) for part in torch.split(rows, MANY)])  # (N, D)
-        ends = np.cumsum([len(batch) for batch in batches])[:-1]
-        pairs = zip(*(np.split(t.float().cpu().numpy(), ends) for t in (out, held)), strict=True)
-        solving = [solvers().submit(_solve, out, target) for out, target in pairs]
-        starts = [0, *ends.tolist()]
-        order = np.concatenate([start + task.result() for start, task in zip(starts, solving, strict=True)])
-        self.targets.index_copy_(0, rows.long(), held[torch.from_numpy(order).to(held.device)])
+        self.encoder.train(training)
+        outputs, held = (t.float().cpu().numpy() for t in (out, self.targets.index_select(0, rows)))
+        size = PIECE_GPU if rows.device.type == "cuda" else PIECE
+        starts = np.cumsum([0, *(len(batch) for batch in batches)]).tolist()
 
-    def submit(self, outputs: Sequence[Tensor], batches: Sequence[Tensor]) -> None:
-        """Hand the batches' assignments to the pool; `draw` takes them up in the same order."""
-        for out, rows in zip(outputs, batches, strict=True):
-            held = self.targets.index_select(0, rows)
-            self._solving.append(solvers().submit(_solve, out.float().cpu().numpy(), held.cpu().numpy()))
+        def start(first: int) -> None:
+            ends = starts[first : first + size + 1]
+            self._pieces[first] = (
+                rows[ends[0] : ends[-1]],
+                solvers().submit(_solve_batches, outputs, held, ends),
+            )
 
-    def taken_up(self, rows: Tensor) -> Tensor:
-        """The targets (B, D) of the next batch, after its assignment, where one was handed to the pool."""
-        if self._solving:
-            self._exchange(rows, torch.from_numpy(self._solving.popleft().result()).to(rows.device))
-        return self.targets.index_select(0, rows)
+        return [partial(start, first) for first in range(0, len(batches), size)]
+
+    def before_batch(self, batch: int) -> None:
+        """Take up the assignments of this batch and those solved with it."""
+        piece = self._pieces.pop(batch, None)
+        if piece is not None:
+            rows, solving = piece
+            order = torch.from_numpy(solving.result())
+            if rows.device.type == "cuda":
+                order = order.pin_memory().to(rows.device, non_blocking=True)  # what trains goes on meanwhile
+            self._exchange(rows, order)
 
     def _exchange(self, rows: Tensor, order: Tensor) -> None:
         self.targets.index_copy_(0, rows.long(), self.targets.index_select(0, rows)[order])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -43,6 +45,7 @@ class Wire:
     observers: list[Observer] = field(default_factory=list)
     _audit: dict[tuple[str, str, str, str], dict[str, object]] = field(default_factory=dict)
     _groups: dict[Hashable, Group] = field(default_factory=dict)
+    _noted: list[Callable[[], None]] | None = None
 
     def carry(self, message: Message) -> Message:
         """The message as the receiver gets it."""
@@ -61,8 +64,7 @@ class Wire:
         packed = pack(message, self.precision)
         size = frame_size(packed)
         received = message if packed is message else unpack(packed)
-        self.traffic.count(message.phase, message.kind, kind.direction, size)
-        self._log(message, size)
+        self._count(message, size)
         for observe in self.observers:
             observe(received)
         return received
@@ -84,8 +86,40 @@ class Wire:
         if group is None:
             group = self._groups[key] = self._group(kind, phase, name, tensors, parties)
         check(group.messages[0], tensors)
-        self.traffic.count(phase, kind, KINDS[kind].direction, group.size, len(parties))
+        self._count_group(group)
+
+    def count_round(self, phase: str) -> None:
+        """Count one exchange with the passive parties, all at once."""
+        self.traffic.count_round(phase)
+        self._note(partial(self.count_round, phase))
+
+    @contextmanager
+    def noted(self) -> Iterator[list[Callable[[], None]]]:
+        """What is counted inside, as calls that count it again: for a recorded step, whose replay sends the same."""
+        noted = self._noted = []
+        try:
+            yield noted
+        finally:
+            self._noted = None
+
+    def _note(self, count: Callable[[], None]) -> None:
+        if self._noted is not None:
+            self._noted.append(count)
+
+    def _count(self, message: Message, size: int) -> None:
+        self.traffic.count(message.phase, message.kind, KINDS[message.kind].direction, size)
+        self._log(message, size)
+        if self._noted is not None:  # without what it holds
+            like = {name: torch.empty_like(t, device="meta") for name, t in message.tensors.items()}
+            bare = Message(message.kind, message.sender, message.receiver, message.phase, like)
+            self._note(partial(self._count, bare, size))
+
+    def _count_group(self, group: Group) -> None:
+        first = group.messages[0]
+        direction = KINDS[first.kind].direction
+        self.traffic.count(first.phase, first.kind, direction, group.size, len(group.messages))
         group.times += 1
+        self._note(partial(self._count_group, group))
 
     def _group(self, kind: str, phase: str, name: str, tensors: Tensor, parties: tuple[str, ...]) -> Group:
         """Messages with nothing in them but shapes: one slice serves for all."""

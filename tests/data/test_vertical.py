@@ -365,7 +365,7 @@ BAD_VIEWS: list[tuple[str, dict[str, Any], str]] = [
         "party 'a': values of type <U1 are not numbers. Use a DataFrame",
     ),
     ("nothing", {"a": None}, "party 'a': values of type object are not numbers."),
-    ("ragged rows", {"a": [[1, 2], [3]] * 6}, "party 'a': its rows differ in length. Give every row the same columns."),
+    ("ragged rows", {"a": [[1, 2], [3]] * 6}, "party 'a': its rows differ in length: (1,), (2,). Give every row"),
 ]
 
 

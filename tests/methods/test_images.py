@@ -13,6 +13,7 @@ import colonnade as cn
 from colonnade.graphs import StepGraph
 from colonnade.nets.image import CNN0, CNN1
 from colonnade.nets.resnet import ResNet18
+from colonnade.party import Party
 from tests.methods.small import small
 
 TABLES_ONLY_TOGETHER = ("combined", "linear", "lightgbm")  # put everything into one place
@@ -99,11 +100,34 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
         cn.SplitNN(device="cuda")
 
 
+def test_a_gpu_without_memory_names_the_batch_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    encode = Party.encode
+
+    def small_memory(party: Party, inputs: tuple[torch.Tensor, ...], *, train: bool) -> torch.Tensor:
+        if train and len(inputs[0]) > 20:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
+        return encode(party, inputs, train=train)
+
+    monkeypatch.setattr(Party, "encode", small_memory)
+    views, y = make_images(rows=80)
+    data = cn.VerticalData({"left": views["left"], "right": views["right"]}, y)
+    with pytest.raises(
+        cn.ConfigError, match=r"ran out of memory: CUDA out of memory\. Used: batch_size=64; 16 rows fit"
+    ):
+        cn.SplitNN(epochs=1, batch_size=64).fit(data)
+
+
+def test_images_of_unequal_size_are_named() -> None:
+    images = [np.zeros((1, 8, side), dtype=np.uint8) for side in (8, 9, 8, 8)]
+    with pytest.raises(cn.DataError, match=r"party 'a': its images differ in size: \(1, 8, 8\), \(1, 8, 9\). Resize"):
+        cn.VerticalData({"a": images, "b": np.arange(4.0)[:, None]}, [0, 1, 0, 1])
+
+
 def test_on_a_cpu_a_step_runs_as_it_is() -> None:
     graph, seen = StepGraph(), []
     for rows in torch.arange(6).split(4):
         graph.run(lambda r: (seen.append(r.tolist()), r.sum())[1], rows, None)
-    assert seen == [[0, 1, 2, 3], [4, 5]] and graph.graph is None
+    assert seen == [[0, 1, 2, 3], [4, 5]] and not graph.recorded
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -116,3 +140,33 @@ def test_cpu_and_gpu_agree_on_the_score(name: str) -> None:
         for device in ("cpu", "cuda")
     ]
     assert abs(scores[0] - scores[1]) < 0.15
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_step_that_looks_at_values_runs_unrecorded() -> None:
+    class Looks(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            assert x.abs().max().item() < 1e9
+            out: torch.Tensor = self.linear(x)
+            return out
+
+    draw = np.random.default_rng(0)
+    data = cn.VerticalData({"a": draw.normal(size=(64, 4)), "b": draw.normal(size=(64, 4))}, draw.integers(0, 2, 64))
+    with pytest.warns(UserWarning, match="cannot be recorded"):
+        model = cn.SplitNN(device="cuda", epochs=4, batch_size=16, encoders={"b": Looks()}).fit(data)
+    assert len(model.history_) == 4
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_recorded_exchange_counts_what_the_exchange_itself_does() -> None:
+    draw = np.random.default_rng(0)
+    views = {name: draw.normal(size=(90, 4)).astype(np.float32) for name in "abcd"}
+    data = cn.VerticalData(views, draw.integers(0, 2, 90))
+    on = {device: cn.SplitNN(device=device, epochs=5, batch_size=16).fit(data) for device in ("cpu", "cuda")}
+    assert on["cpu"].traffic_.to_json() == on["cuda"].traffic_.to_json()
+    audits = [model.federation_.wire.audit_json() for model in on.values()]
+    assert audits[0] == audits[1]

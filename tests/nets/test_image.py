@@ -1,8 +1,11 @@
+import copy
+
 import pytest
 import torch
 from torch import nn
 
 from colonnade.errors import ConfigError
+from colonnade.nets.dropout import Dropout, draw_from, generators_of
 from colonnade.nets.image import CNN0, CNN1, IMAGE_ENCODERS, image_encoder
 from colonnade.nets.resnet import Basic, Bottleneck, ResNet18, ResNet50
 
@@ -147,16 +150,27 @@ def test_cnn0_and_cnn1_have_the_layers_of_fedonce():
     assert CNN1(1, 28, 28, width=16).bottom(images(1, 1, 28, 28)).shape == (1, 32 * 4 * 4)
 
 
-def test_dropout_is_an_option_and_off_by_default():
+def test_dropout_draws_from_the_partys_own_generator():
     x = images(2, 1, 14, 14)
-    plain = CNN0(1, 14, 14, width=3)
-    state = torch.get_rng_state()
-    assert torch.equal(plain(x), plain(x)) and torch.equal(state, torch.get_rng_state())
-    dropping = CNN0(1, 14, 14, width=3, dropout=True)
+    plain, dropping = CNN0(1, 14, 14, width=3, dropout=False), CNN0(1, 14, 14, width=3)
     dropping.load_state_dict(plain.state_dict())
-    assert not torch.equal(dropping(x), dropping(x))
-    assert torch.equal(dropping.eval()(x), plain.eval()(x))
-    assert sorted(m.p for m in dropping.modules() if isinstance(m, nn.Dropout)) == [0.25, 0.5]
+    draw_from(dropping, torch.Generator().manual_seed(1))
+    state = torch.get_rng_state()
+    first, second = dropping(x), dropping(x)
+    draw_from(dropping, torch.Generator().manual_seed(1))
+    assert torch.equal(dropping(x), first) and not torch.equal(first, second)
+    assert torch.equal(state, torch.get_rng_state())
+    assert torch.equal(dropping.eval()(x), plain.eval()(x)) and torch.equal(plain.train()(x), plain(x))
+    assert sorted(m.share for m in dropping.modules() if isinstance(m, Dropout)) == [0.25, 0.5]
+
+
+def test_dropout_keeps_the_mean_and_copies_draw_on():
+    layer, x = Dropout(0.25), torch.ones(100_000)
+    layer.generator = torch.Generator().manual_seed(0)
+    out = copy.deepcopy(layer)(x)
+    assert out.unique().tolist() == pytest.approx([0.0, 4 / 3])
+    assert out.mean() == pytest.approx(1.0, abs=0.01) and not torch.equal(layer(x), out)
+    assert generators_of(layer, copy.deepcopy(layer)) == [layer.generator]
 
 
 @pytest.mark.parametrize("name", ["cnn0", "cnn1", "resnet18"])

@@ -8,7 +8,16 @@ import torch.nn.functional as F
 from colonnade.data.table import Table
 from colonnade.errors import ConfigError, DataError
 from colonnade.objectives.augment import draw_two, split_two
-from colonnade.objectives.image_augment import ImageAugmentation, convolve, crop, distort, gaussian, recolour, window
+from colonnade.objectives.image_augment import (
+    ImageAugmentation,
+    blurring,
+    distort,
+    gaussian,
+    recolour,
+    resample,
+    resizing,
+    window,
+)
 
 #: nothing happens; each test turns on what it looks at
 Still = partial(ImageAugmentation, scale=(1.0, 1.0), ratio=(1.0, 1.0), flip=False, jitter=0.0, grey=0.0, blur=0.0)
@@ -23,6 +32,14 @@ def view(augment, table, rows=None, seed=1):
     rows = torch.arange(len(table)) if rows is None else rows
     (x,) = augment(table, rows, torch.Generator().manual_seed(seed))
     return x
+
+
+def crop(x, top, left, height, width):
+    return resample(x, resizing(top, height, x.shape[2]), resizing(left, width, x.shape[3]))
+
+
+def convolve(x, taps):
+    return resample(x, blurring(taps, x.shape[2]), blurring(taps, x.shape[3]))
 
 
 def uniform(n, low, high, seed=3):
@@ -92,6 +109,18 @@ def test_crop_of_a_quarter_by_hand():
     expected = torch.tensor([1.75, 2.25, 2.75, 3.0]).expand(1, 1, 4, 4)
     assert torch.allclose(crop(x, zero, half, one, half), expected, atol=1e-5)
     assert torch.allclose(crop(x, zero, one, one, -half), expected.flip(3), atol=1e-5)
+
+
+def test_crop_colour_and_blur_are_those_of_one_after_the_other():
+    """The same draws with one distortion at a time, each on what the one before gave."""
+    table = image_table(40, 3, 20, 24)
+    sharp = view(ImageAugmentation(blur=0.0), table)
+    with_blur = view(ImageAugmentation(), table)
+    cropped = view(ImageAugmentation(blur=0.0, jitter=0.0, grey=0.0), table)
+    draws = torch.rand(31, 40, generator=torch.Generator().manual_seed(1))
+    sigma, blurred = 0.1 + 1.9 * draws[10], draws[9] < 0.5
+    assert torch.allclose(convolve(sharp, gaussian(sigma, blurred, 1)), with_blur, atol=1e-4)
+    assert not torch.allclose(sharp, cropped, atol=1e-2) and 5 < int(blurred.sum()) < 35
 
 
 def test_windows_fit_and_have_the_areas_and_ratios_asked_for():
@@ -206,14 +235,14 @@ def test_colour_jitter_is_the_slow_one_in_any_order(shift):
     factors = [uniform(6, 0.6, 1.4, 1), uniform(6, 0.6, 1.4, 2), uniform(6, 0.6, 1.4, 3), uniform(6, -0.6, 0.6, 4)]
     order = changes[shift:] + changes[:shift]
     slow = [slow_colour(x[i], *(f[i].item() for f in factors), 2.0, order) for i in range(6)]
-    assert torch.allclose(recolour(x, *factors, 2.0).double(), torch.stack(slow), atol=2e-5)
+    assert torch.allclose(recolour(x, x.mean((2, 3)), *factors, 2.0).double(), torch.stack(slow), atol=2e-5)
 
 
 def test_hue_keeps_luma_and_grey_and_comes_round():
     x = image_table(2, 3, 6, 6).x
     one = torch.ones(2)
     luma = lambda v: torch.einsum("bchw,c->bhw", v, torch.tensor([0.299, 0.587, 0.114]))  # noqa: E731
-    turn = lambda v, part: recolour(v, one, one, one, 2 * math.pi * part * one, 2.0)  # noqa: E731
+    turn = lambda v, part: recolour(v, v.mean((2, 3)), one, one, one, 2 * math.pi * part * one, 2.0)  # noqa: E731
     assert torch.allclose(luma(turn(x, 0.3)), luma(x), atol=1e-5)
     grey = x[:, :1].expand(-1, 3, -1, -1)
     assert torch.allclose(turn(grey, 0.3), grey, atol=1e-5)
@@ -224,7 +253,7 @@ def test_hue_keeps_luma_and_grey_and_comes_round():
 def test_other_channels_get_brightness_and_contrast_only(channels):
     x = image_table(4, channels, 6, 5).x
     b, c, s, angle = (uniform(4, 0.6, 1.4, seed) for seed in (1, 2, 3, 4))
-    out = recolour(x, b, c, s, angle, 1.5)
+    out = recolour(x, x.mean((2, 3)), b, c, s, angle, 1.5)
     for i in range(4):
         v = (x[i].double() + 1.5) * b[i].item()
         expected = c[i].item() * v + (1 - c[i].item()) * v.mean() - 1.5

@@ -72,18 +72,22 @@ def test_assignments_of_several_parties_equal_one_by_one():
     assert torch.equal(many, torch.stack([assign(o, c) for o, c in zip(outputs, targets, strict=True)]))
 
 
-def test_assignments_of_an_epoch_at_once_equal_batch_by_batch():
-    """What a GPU does before the epoch's first step, here on a CPU; the last batch is shorter."""
+def test_assignments_of_an_epoch_are_those_of_its_batches_one_by_one():
+    """Solved ahead, some batches at a time, and taken up when their first batch comes; the last batch is shorter."""
     table = make_table(sizes=())
-    batches = list(torch.randperm(len(table), generator=torch.Generator().manual_seed(1)).split(12))
-    at_once, one_by_one = build(), build()
-    one_by_one.encoder.load_state_dict(at_once.encoder.state_dict())
-    before = at_once.targets.clone()
-    at_once._exchange_all(table, batches)
-    one_by_one.begin_epoch(0, table, batches)
-    for rows in batches:
-        one_by_one.draw(table, rows, torch.Generator())
-    assert torch.equal(at_once.targets, one_by_one.targets) and not torch.equal(at_once.targets, before)
+    batches = list(torch.randperm(len(table), generator=torch.Generator().manual_seed(1)).split(5))
+    ahead, slow = build(), build()
+    slow.encoder.load_state_dict(ahead.encoder.state_dict())
+    before = ahead.targets.clone()
+    starts = ahead.begin_epoch(0, table, batches)
+    assert len(starts) == -(-len(batches) // 4) > 1
+    for start in starts:
+        start()
+    for number, rows in enumerate(batches):
+        ahead.before_batch(number)
+        slow.reassign(rows, slow.encoder(table.x[rows]))
+        assert torch.equal(ahead.draw(table, rows, torch.Generator())[-1], slow.targets[rows])
+    assert torch.equal(ahead.targets, slow.targets) and not torch.equal(ahead.targets, before)
 
 
 def test_reassign_permutes_within_the_batch_and_lowers_the_loss(table):

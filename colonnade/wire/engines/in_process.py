@@ -10,9 +10,11 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from torch import Tensor
+from torch import Generator, Tensor
 
+from colonnade.nets.dropout import generators_of
 from colonnade.passive import OPERATIONS, PassiveParty, Reply
+from colonnade.side_by_side import learn_side_by_side
 from colonnade.stack import PartyStack, stack_parties
 from colonnade.stacked import Stacked
 from colonnade.wire.message import Message
@@ -31,6 +33,16 @@ class InProcess:
         self.response_limit: float | None = None
         self.late: dict[str, int] = {}  # answers of each party that came after the limit
         self._spent: dict[str, float] = defaultdict(float)  # seconds a party has worked since its last answer
+
+    @property
+    def recordable(self) -> bool:
+        """Whether a step with its messages can be replayed: nothing looks at a message, and nobody is waited for."""
+        return not self.wire.sees_each and self.response_limit is None
+
+    @property
+    def generators(self) -> list[Generator]:
+        """What the parties' encoders draw from."""
+        return generators_of(*(party.encoder for party in self.parties.values() if party.encoder is not None))
 
     def call(self, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
         """Put a request to each party, all at once; answers by party."""
@@ -81,6 +93,8 @@ class InProcess:
                 replies.update(stack.perform(operation, received))
                 for name in stack.names:
                     self._spent[name] += (time.perf_counter() - started) / len(stack.names)
+        if operation == "pretrain":
+            replies.update(dict.fromkeys(learn_side_by_side(self.parties, received, replies)))
         for name, message in received.items():
             if name not in replies:
                 started = time.perf_counter()
