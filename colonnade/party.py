@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,12 +20,17 @@ from colonnade.data.preprocess import Preprocessor
 from colonnade.data.table import Table
 from colonnade.data.view import View
 from colonnade.errors import ConfigError, WireError
+from colonnade.nets.dropout import draw_from
 from colonnade.nets.image import image_encoder
+from colonnade.nets.resnet import ResNet
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.nets.two_towers import TwoTowers, fresh_copy
 from colonnade.objectives.pca import PCA
 from colonnade.pretrain import Course, Lesson, OwnObjective, build_objective, learn
-from colonnade.seeds import seeded
+from colonnade.seeds import generator, seeded
+
+if TYPE_CHECKING:
+    from colonnade.privacy.entry import Entry
 
 EVAL_ROWS = 1 << 15  # rows encoded at a time when no gradient is needed
 
@@ -62,6 +67,7 @@ class Party:
         self.precision = "float32"
         self.kept: dict[str, dict[str, Tensor]] = {}  # weights by the name they were kept under
         self.own_objectives: dict[str, OwnObjective] = {}
+        self.account: Entry | None = None  # of private pre-training
         self.progress: Callable[[str, int, int], None] = lambda phase, done, total: None  # heard at this party alone
 
     def fit_preprocessor(self) -> None:
@@ -109,6 +115,9 @@ class Party:
                 made = image_encoder(self.image, channels, height, width_px, width=self.layers["width"])
             else:
                 made = TabularEncoder(blank.shape[1], self.preprocessor.sizes, **self.layers)
+        if self.device.type == "cuda" and isinstance(made, ResNet):
+            made.channels_last()
+        draw_from(made, generator(self.encoder_seed, self.name, tower, "dropout", device=self.device))
         return made.to(self.device)
 
     def tower(self, name: str) -> nn.Module:
@@ -165,9 +174,8 @@ class Party:
     def learn(self, lesson: Lesson) -> list[float]:
         """Learn alone from all rows of the own table; the loss of each epoch, which stays here."""
         assert self.encoder is not None
-        table = self.tables["train"]
         if lesson.objective == "pca":
-            self.encoder = PCA().fit(table, self.width)
+            self.encoder = PCA().fit(self.tables["train"], self.width)
             return []
         losses: list[float] = []
 
@@ -176,9 +184,20 @@ class Party:
             self.progress(f"pretrain {self.name}", epoch, lesson.epochs)
             return False
 
-        objective = build_objective(lesson, self.encoder, self.width, table, self.name, self.own_objectives)
-        learn(Course(objective, table, lesson, self.name, autocast=self.autocast), after)
+        if lesson.clip is None:
+            learn(self.course(lesson), after)
+        else:
+            from colonnade.privacy.course import learn_privately  # deferred: needs Opacus
+
+            self.account = learn_privately(self.course(lesson), self.name, after)
         return losses
+
+    def course(self, lesson: Lesson) -> Course:
+        """What learning alone from all rows of the own table takes."""
+        assert self.encoder is not None
+        table = self.tables["train"]
+        objective = build_objective(lesson, self.encoder, self.width, table, self.name, self.own_objectives)
+        return Course(objective, table, lesson, self.name, autocast=self.autocast)
 
     def modules(self) -> dict[str, nn.Module]:
         """The networks that are kept, recalled and saved."""

@@ -47,6 +47,8 @@ OPERATIONS: dict[str, Operation] = {
     "backward": Operation("gradient"),
     "represent": Operation("rows", "representation"),
     "pretrain": Operation("lesson"),
+    "plan_private": Operation("lesson", "account"),
+    "tell_account": Operation("order", "account"),
     "enrol": Operation("lesson", "shape"),
     "cross": Operation("target", "projection"),
     "cross_again": Operation("order"),
@@ -122,6 +124,26 @@ class PassiveParty(Party):
     def pretrain(self, message: Message) -> None:
         """Learn alone; nothing of it leaves the party."""
         self.learn(Lesson.of(message.values))
+
+    def plan_private(self, message: Message) -> Reply:
+        """How many steps a private lesson would take here, and which share of the rows each."""
+        from colonnade.privacy.course import planned_steps  # deferred: needs Opacus
+
+        plan = planned_steps(Lesson.of(message.values), len(self.tables["train"]))
+        return Reply({}, {"rate": plan.rate, "steps": plan.steps})
+
+    def tell_account(self, message: Message) -> Reply:
+        """What private learning did: steps, and measurements of its noise and its samples."""
+        if self.account is None:
+            raise WireError(f"party {self.name!r} was asked for an account of private learning, and did none.")
+        seen = self.account.observed
+        return Reply(
+            {},
+            {
+                "done": self.account.done, "squares": seen.squares, "numbers": seen.numbers, "uses": seen.uses,
+                "unlikely": seen.unlikely, "drawn": seen.drawn, "offered": seen.offered,
+            },
+        )  # fmt: skip
 
     # pre-training with others: FedHSSL (He et al. 2022, Alg. 1) ----------------------------------------------------
 

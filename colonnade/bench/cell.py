@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import platform
+import re
 import time
 import tomllib
 from collections.abc import Callable
@@ -21,7 +22,9 @@ from colonnade.data.splits import Split, transductive
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
 from colonnade.methods.base import Method
+from colonnade.methods.federated import FederatedMethod
 from colonnade.methods.network import NetworkMethod
+from colonnade.methods.private import privacy_of
 from colonnade.methods.store import method_named
 
 MAP_ROWS = 600  # test rows shown on the map of the joint representation
@@ -122,7 +125,8 @@ def parse_method(text: str) -> tuple[str, dict[str, Any]]:
     """`"splitnn:join=mean:width=32"` as a name and options."""
     from colonnade.methods.options import parse_settings
 
-    name, *settings = text.split(":")
+    name, colon, rest = text.partition(":")
+    settings = re.split(r":(?=[^:]*=)", rest) if colon else []  # a colon within a value is the value's own
     return name.strip(), parse_settings(settings)
 
 
@@ -154,6 +158,10 @@ def run_cell(cell: Cell, progress: Callable[[str, int, int], None] | None = None
         "versions": versions(),
         "history": [{k: v for k, v in epoch.items() if _finite(v)} for epoch in model.history_],
     }  # fmt: skip
+    if isinstance(model, FederatedMethod) and model.protections_:
+        record["protections"] = model.protections_
+    if isinstance(model, NetworkMethod) and (privacy := privacy_of(model)) is not None:
+        record["privacy"] = privacy
     if cell.with_map and isinstance(model, NetworkMethod):
         record["map"] = joint_map(model, parts, cell.seed)
     return record, model

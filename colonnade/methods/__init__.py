@@ -5,6 +5,7 @@ from colonnade.methods.combined import Combined
 from colonnade.methods.fed_local_ssl import FedLocalSSL
 from colonnade.methods.fedhssl import FedCSSL, FedGSSL, FedGSSLStar, FedHSSL, FedHSSLStar
 from colonnade.methods.fedonce import FedOnce, FedOnceMulti, FedOncePCA
+from colonnade.methods.fedonce_l1 import FedOnceL1
 from colonnade.methods.hybrid import Hybrid
 from colonnade.methods.lightgbm import LightGBM
 from colonnade.methods.linear import Linear
@@ -26,6 +27,7 @@ METHODS: dict[str, type[Method]] = {
     "fedonce": FedOnce,
     "fedonce-pca": FedOncePCA,
     "fedonce-multi": FedOnceMulti,
+    "fedonce-l1": FedOnceL1,
     "vflhlp": VFLHLP,
     "vflhlp-a": VFLHLPA,
     "vflhlp-p": VFLHLPP,
@@ -56,6 +58,7 @@ __all__ = [
     "FedHSSLStar",
     "FedLocalSSL",
     "FedOnce",
+    "FedOnceL1",
     "FedOnceMulti",
     "FedOncePCA",
     "Hybrid",

@@ -1,23 +1,30 @@
-"""Methods whose parties talk: how representations are joined, how they travel, and how long a party is waited for."""
+"""Methods whose parties talk: how representations are joined, travel and are protected, and who is waited for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from colonnade.active import JOINS, ActiveParty
 from colonnade.data.vertical import VerticalData
-from colonnade.errors import DataError
+from colonnade.errors import ConfigError, DataError
 from colonnade.federation import Federation
 from colonnade.methods.base import Progress, no_progress
 from colonnade.methods.network import NetworkMethod
 from colonnade.methods.options import above, one_of
 from colonnade.wire.codec import PRECISIONS
 from colonnade.wire.engines.in_process import InProcess
+from colonnade.wire.protection import Noise
+from colonnade.wire.protections import Marvell, build, find_problems
 from colonnade.wire.wire import Wire
+
+Sends = Mapping[str, tuple[str, ...]]  # kinds of messages that hold real numbers, and the phases in which they cross
+SPLIT: Sends = {"representation": ("train", "validate", "predict"), "gradient": ("train",)}
+ONCE: Sends = {"representation": ("train", "predict")}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -27,6 +34,9 @@ class FederatedMethod(NetworkMethod):
     join: str = "concat"  # how the head reads the representations: concat, mean or sum
     codec: str = "float32"  # how representations and gradients travel: float32, float16 or int8
     response_limit: float | None = None  # seconds after which a party's answer counts as zero; None waits
+    protect: str | tuple[str, ...] = ()  # what senders do to messages: NAME:KIND:STRENGTH, e.g. iso:gradient:1
+
+    sends: ClassVar[Sends] = SPLIT
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""
@@ -35,10 +45,36 @@ class FederatedMethod(NetworkMethod):
         one_of(problems, "codec", self.codec, PRECISIONS)
         if self.response_limit is not None:
             above(problems, "response_limit", self.response_limit, 0, "Use None to wait for every party.")
+        problems += find_problems(self.protect, self.name, self.sent(), self.mixed(), self.lacks())
+
+    def sent(self) -> Sends:
+        """Kinds of messages with real numbers that cross with these options, and when."""
+        return self.sends
+
+    def lacks(self) -> dict[str, str]:
+        """Kinds that other options would send: what to change, for errors."""
+        return {}
+
+    def mixed(self) -> dict[str, str]:
+        """Kinds whose rows depend on the other rows of their batch, and why."""
+        because = "batch norm mixes the rows of a batch in a {}"
+        found = {kind: because.format("projector") for kind in ("target", "projection")}
+        own = self.encoders.values() if isinstance(self.encoders, Mapping) else ()
+        norms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
+        if str(self.image_encoder).startswith("resnet") or any(isinstance(m, norms) for e in own for m in e.modules()):
+            found["representation"] = because.format("party's encoder")
+        return found
 
     def wire(self) -> Wire:
         """The wire between the parties."""
-        return Wire(precision=self.codec)  # type: ignore[arg-type]
+        protections = build(self.protect, self.seed)
+        return Wire(precision=self.codec, protections=[*protections])  # type: ignore[arg-type]
+
+    @property
+    def protections_(self) -> list[dict[str, Any]]:
+        """What was done to messages: name, kind, strength, and whether there is a guarantee; for the record."""
+        self._check_fitted()
+        return [protection.describe() for protection in self.federation_.wire.protections]
 
     def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
         """The head over representations of these widths."""
@@ -48,6 +84,7 @@ class FederatedMethod(NetworkMethod):
         fed = super()._assemble(data, progress)
         assert isinstance(fed.engine, InProcess)
         self._wait(fed.engine)
+        show_labels(fed)
         return fed
 
     def _wait(self, engine: InProcess) -> None:
@@ -59,6 +96,9 @@ class FederatedMethod(NetworkMethod):
         super()._restore(saved, tensors)
         assert isinstance(self.federation_.engine, InProcess)
         self._wait(self.federation_.engine)
+        for protection in self.federation_.wire.protections:
+            if isinstance(protection, Noise):
+                protection.purpose += ("loaded",)  # the noise of training, used again, could be subtracted
 
     def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
         super()._train(data, validation, progress)
@@ -69,3 +109,25 @@ class FederatedMethod(NetworkMethod):
         super()._check_data(data, validation)
         if not data.passive:
             raise DataError(f"{self.name} needs a passive party beside {data.active!r}. Add a view, or use local.")
+
+
+def show_labels(fed: Federation) -> None:
+    """Let the active party's own protections read its labels, where they are shaped by them."""
+    active = fed.active
+    known = torch.zeros(len(active.y["train"]), dtype=torch.bool)
+    known[active.labelled] = True
+
+    def labels(rows: Tensor) -> Tensor:
+        at = rows.to(active.device).long()
+        return torch.where(known.to(active.device)[at], active.y["train"][at], -1)
+
+    for protection in fed.wire.protections:
+        if not isinstance(protection, Marvell):
+            continue
+        if active.targets.outputs != 2:
+            what = "regression" if active.targets.task == "regression" else f"{active.targets.outputs} classes"
+            raise ConfigError(
+                f"protect 'marvell:gradient:{protection.scale:g}': Marvell hides which of two classes a row has, and "
+                f"this is {what}. Use iso:gradient."
+            )
+        protection.labels = labels

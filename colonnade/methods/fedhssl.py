@@ -21,6 +21,7 @@ from colonnade.data.vertical import VerticalData
 from colonnade.errors import DataError
 from colonnade.federation import Federation
 from colonnade.methods.fed_local_ssl import SelfSupervised
+from colonnade.methods.federated import SPLIT, Sends
 from colonnade.methods.monitor import Monitor
 from colonnade.methods.options import at_least, is_number
 from colonnade.methods.partial_averaging import AveragedTops, Averaging, enrol
@@ -45,6 +46,7 @@ class FedCSSL(SelfSupervised):
 
     objectives: ClassVar[tuple[str, ...]] = ("simsiam", "byol", "moco")
     needs_own_columns: ClassVar[bool] = True
+    sends: ClassVar[Sends] = {**SPLIT, "target": ("cross",), "projection": ("cross",)}
     towers: ClassVar[str] = "cross"  # that are pre-trained: cross or both
     reads: ClassVar[str] = "cross"  # what fine-tuning reads: cross, local, or the mean of both
 

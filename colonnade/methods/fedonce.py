@@ -13,7 +13,7 @@ import torch
 
 from colonnade.active import ActiveParty
 from colonnade.federation import Federation
-from colonnade.methods.federated import FederatedMethod
+from colonnade.methods.federated import ONCE, FederatedMethod, Sends
 from colonnade.methods.monitor import Monitor
 from colonnade.methods.one_shot import one_shot_training
 from colonnade.methods.options import at_least, one_of
@@ -32,6 +32,7 @@ class _OneRound(FederatedMethod):
 
     paper = "Wu et al. 2022"
     scales_received: ClassVar[bool] = True
+    sends: ClassVar[Sends] = ONCE
 
     head_hidden: tuple[int, ...] = (64,)  # host model; FC(30) for phishing in Table 2
 
@@ -121,6 +122,7 @@ class FedOnceMulti(FedOnce):
 
     name = "fedonce-multi"
     summary = "fedonce, then all go on training together as in splitnn"
+    sends: ClassVar[Sends] = {"representation": ("train", "tune", "validate", "predict"), "gradient": ("tune",)}
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """FedOnce, then SplitNN from its models."""

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from colonnade.data.vertical import VerticalData
 from colonnade.federation import Federation
 from colonnade.methods.monitor import Monitor, batches
-from colonnade.methods.network import NetworkMethod
+from colonnade.methods.private import PrivateMethod, private_epochs
+from colonnade.privacy.ledger import Ledger
 from colonnade.seeds import generator
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Local(NetworkMethod):
+class Local(PrivateMethod):
     """Encoder and head of the active party, trained on all its labelled rows, aligned or not."""
 
     name = "local"
@@ -33,8 +35,12 @@ class Local(NetworkMethod):
         self.prepare(fed)
         active = fed.active
         rows = active.labelled.to(active.device)
-        order = generator(self.seed, active.name, "train")
         active.begin(**self.training().update)
+        ledger = self.plan_privacy(fed, None, len(rows))
+        if ledger is not None:
+            self._learn_privately(fed, monitor, rows, ledger)
+            return
+        order = generator(self.seed, active.name, "train")
         for epoch in range(1, self.epochs + 1):
             total = torch.zeros((), device=active.device)
             for batch in batches(rows, self.batch_size, order):
@@ -43,3 +49,13 @@ class Local(NetworkMethod):
             if monitor.after(epoch, total / len(rows)):
                 break
         monitor.recall()
+
+    def _learn_privately(self, fed: Federation, monitor: Monitor, rows: Tensor, ledger: Ledger) -> None:
+        private = self.private(fed, ledger)
+        assert private is not None
+        with private_epochs(fed.active, rows, {}, private, self.seed) as epoch_of:
+            for epoch in range(1, self.epochs + 1):
+                if monitor.after(epoch, epoch_of() / len(rows)):
+                    break
+        monitor.recall()
+        self.settle(fed, ledger)

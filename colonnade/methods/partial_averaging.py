@@ -13,6 +13,7 @@ import torch
 from colonnade.aggregation import Masks, average, average_masked, contribution
 from colonnade.errors import ConfigError, raise_all
 from colonnade.federation import Federation
+from colonnade.methods.federated import Sends
 from colonnade.methods.pretrained import PretrainedMethod
 from colonnade.pretrain import Lesson
 from colonnade.towers import SHARED, Towers, build_towers
@@ -34,6 +35,18 @@ class AveragedTops(PretrainedMethod):
             problems.append(f"averaged must list some of {', '.join(SHARED)}. Got {self.averaged!r}. Use e.g. ['top'].")
         if self.secure_aggregation and not self.aggregate:
             problems.append("secure_aggregation=True masks what is averaged, but aggregate=False averages nothing.")
+
+    def sent(self) -> Sends:
+        """Kinds of messages with real numbers that cross with these options, and when."""
+        own: Sends = {} if self.secure_aggregation else {"parameters": ("aggregate",)}
+        return {**super().sent(), **own, "average": ("aggregate",)} if self.aggregate else super().sent()
+
+    def lacks(self) -> dict[str, str]:
+        """Kinds that other options would send: what to change, for errors."""
+        if not self.aggregate:
+            return dict.fromkeys(("parameters", "average"), "With aggregate=True it does.")
+        masked = "With secure_aggregation=True they cross masked, as whole numbers. Leave one of the two out."
+        return {"parameters": masked}
 
     def shared_parts(self) -> tuple[str, ...]:
         """What is averaged over the parties."""

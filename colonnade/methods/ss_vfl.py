@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from colonnade.federation import Federation
+from colonnade.methods.federated import ONCE, Sends
 from colonnade.methods.monitor import Monitor
 from colonnade.methods.one_shot import one_shot_training
 from colonnade.methods.options import above, at_least, one_of
@@ -52,6 +53,7 @@ class SSVFLI(_SSVFL):
     summary = "each party pre-trains by contrast, sends its representations once; a head learns from them"
     freezes_own: ClassVar[bool] = True  # an active party with columns is one of the M parties
     scales_received: ClassVar[bool] = True
+    sends: ClassVar[Sends] = ONCE
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1."""

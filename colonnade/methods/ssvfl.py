@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from colonnade.active import ActiveParty, join
+from colonnade.active import ActiveParty
 from colonnade.data.labels import Task
 from colonnade.errors import DataError
 from colonnade.federation import Federation
@@ -56,6 +56,11 @@ class SSVFL(FederatedMethod):
         at_least(problems, "contrast", self.contrast, 0, whole=False)
         at_least(problems, "consistency", self.consistency, 0, whole=False)
 
+    def mixed(self) -> dict[str, str]:
+        """Kinds whose rows depend on the other rows of their batch, and why."""
+        because = f"contrast={self.contrast} compares the rows of a batch, and a row's label acts on others' gradients"
+        return {**super().mixed(), **({"gradient": because} if self.contrast else {})}
+
     def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
         """The global classifier, and one for each party that has a representation."""
         super().build_head(active, received)
@@ -84,9 +89,9 @@ class SSVFL(FederatedMethod):
         self.prepare(fed)
         mixed_training(fed, monitor, self.training(), self.objective)
 
-    def objective(self, active: ActiveParty, rows: Tensor, labelled: int, parts: dict[str, Tensor]) -> Tensor:
+    def objective(self, active: ActiveParty, rows: Tensor, labelled: int, parts: Mapping[str, Tensor]) -> Tensor:
         """L = L_CE + λ L_con + β L_lgc (Eq. 11); the first `labelled` rows have labels."""
-        joint = join(list(parts.values()), active.join)  # l.11: H (B, D)
+        joint = active.joined(parts)  # l.11: H (B, D)
         logits = active.logits(joint)  # (B, C)
         y = active.y["train"].index_select(0, rows[:labelled])  # (M,)
         loss = supervised_loss(logits[:labelled], y, self.loss)  # l.12
@@ -128,9 +133,9 @@ class SSVFLDP(SSVFL):
     def wire(self) -> Wire:
         """The wire between the parties."""
         wire = super().wire()
-        wire.protections.append(
-            GaussianNoise("representation", self.noise, self.seed, frozenset({"train", "validate"}))
-        )
+        if self.noise:
+            phases = frozenset({"train", "validate"})
+            wire.protections.append(GaussianNoise("representation", self.noise, self.seed, phases))
         return wire
 
 

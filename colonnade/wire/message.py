@@ -40,6 +40,11 @@ KINDS: dict[str, Kind] = {
         "the width of a party's representation and projection, and the shapes of what will be averaged",
         values=frozenset({"width", "projection", "top", "projector", "predictor"}),
     ),
+    "account": Kind(
+        "up",
+        "how often and with how much noise a party will train privately, or did; counts, no rows",
+        values=frozenset({"rate", "steps", "done", "squares", "numbers", "uses", "unlikely", "drawn", "offered"}),
+    ),
     "order": Kind(
         "down",
         "what to do next, without data: start an optimizer, keep or recall the best weights, make one pass",
@@ -51,7 +56,7 @@ KINDS: dict[str, Kind] = {
         values=frozenset(
             {"objective", "epochs", "batch_size", "learning_rate", "weight_decay", "optimizer", "cosine", "seed"}
             | {"rate", "temperature", "projection", "predictor", "momentum", "queue", "frequency", "assignment"}
-            | {"flip", "towers", "updates", "staleness", "shared"}
+            | {"flip", "clip", "noise", "towers", "updates", "staleness", "shared"}
         ),
     ),
     "rows": Kind(

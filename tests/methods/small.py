@@ -14,6 +14,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "lightgbm": {"trees": 40},
     "fed-local-ssl": {"projection": 16},
     "fedonce-pca": {"width": 3},
+    "fedonce-l1": {"epsilon": 200.0, "learning_rate": 0.3},
     **{name: {"projection": 16} for name in ("fedcssl", "fedgssl", "fedhssl", "fedgssl*", "fedhssl*", "hybrid")},
 }
 

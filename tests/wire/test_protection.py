@@ -1,4 +1,4 @@
-"""Noise: its distribution, whom it depends on, and what it leaves alone."""
+"""Noise and ISO: distribution, whom they depend on, what they leave alone; and protections as text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import math
 import pytest
 import torch
 
-from colonnade.wire import Message, Wire
-from colonnade.wire.protection import GaussianNoise
+from colonnade.errors import ConfigError
+from colonnade.wire import KINDS, Message, Wire
+from colonnade.wire.protection import GaussianNoise, Iso, Noise
+from colonnade.wire.protections import ClippedGaussian, Marvell, build, find_problems, listed
+from colonnade.wire.protections.text import FLOATS
 
 N = 400 * 500  # numbers in a sample; bounds are five standard errors
 ZERO = torch.zeros(400, 500)
@@ -18,7 +21,7 @@ def representation(h: torch.Tensor, sender: str = "shop", phase: str = "train") 
     return Message("representation", sender, "bank", phase, {"representation": h})
 
 
-def drawn(noise: GaussianNoise, sender: str = "shop", phase: str = "train") -> torch.Tensor:
+def drawn(noise: Noise, sender: str = "shop", phase: str = "train") -> torch.Tensor:
     return noise.apply(representation(ZERO, sender, phase)).tensors["representation"]
 
 
@@ -113,3 +116,142 @@ def test_the_wire_applies_it_before_anybody_sees_the_message_and_counts_the_same
     assert torch.equal(got, drawn(GaussianNoise("representation", 1.0, 0)))
     assert torch.equal(seen[0].tensors["representation"], got)
     assert wire.traffic.to_json() == bare.traffic.to_json() and wire.audit_json() == bare.audit_json()
+
+
+# ISO ------------------------------------------------------------------------------------------------------------------
+
+
+def slow_sigma(rows: list[list[float]], strength: float) -> float:
+    """λ · max‖row‖₂ / √d, by loops."""
+    largest = 0.0
+    for row in rows:
+        total = 0.0
+        for number in row:
+            total += number * number
+        largest = max(largest, math.sqrt(total))
+    return strength * largest / math.sqrt(len(rows[0]))
+
+
+def standard(protection: Noise, shape: tuple[int, ...], sender: str = "shop") -> torch.Tensor:
+    """The standard normal numbers that a fresh copy of the protection draws first."""
+    fresh = type(protection)(protection.kind, 1.0, protection.seed, purpose=protection.purpose)
+    return fresh.draw(shape, torch.zeros(0), sender)
+
+
+@pytest.mark.parametrize("strength, rows, width", [(1.0, 7, 5), (25.0, 1, 9), (0.1, 300, 1)])
+def test_iso_noise_is_as_large_as_the_largest_row_of_the_message(strength: float, rows: int, width: int) -> None:
+    h = torch.randn(rows, width, generator=torch.Generator().manual_seed(2))
+    h[rows // 2] *= 9
+    iso = Iso("representation", strength, seed=0)
+    got = iso.apply(representation(h)).tensors["representation"]
+    expected = slow_sigma(h.tolist(), strength) * standard(iso, (rows, width))
+    torch.testing.assert_close(got - h, expected, rtol=1e-3, atol=1e-4 * strength)
+
+
+def test_iso_noise_has_the_stated_deviation_and_norm() -> None:
+    h = torch.zeros(400, 500)
+    h[3] = 2.0
+    noise = Iso("representation", 5.0, seed=1).apply(representation(h)).tensors["representation"] - h
+    sigma = 5.0 * 2.0 * math.sqrt(500) / math.sqrt(500)
+    assert abs(noise.mean().item()) < 5 * sigma / math.sqrt(N)
+    assert abs(noise.std().item() - sigma) < 5 * sigma / math.sqrt(2 * N)
+    norms = torch.linalg.vector_norm(noise, dim=1)
+    assert abs(norms.mean().item() / (5.0 * 2.0 * math.sqrt(500)) - 1) < 0.01  # λ times the largest row's
+
+
+def test_a_vector_is_one_row_and_the_row_count_beside_parameters_stays() -> None:
+    flat = torch.randn(600, generator=torch.Generator().manual_seed(3))
+    iso = Iso("average", 2.0, 0)
+    got = iso.apply(Message("average", "bank", "shop", "aggregate", {"average": flat})).tensors["average"]
+    expected = slow_sigma([flat.tolist()], 2.0) * standard(iso, (1, 600), "bank")[0]
+    torch.testing.assert_close(got - flat, expected, rtol=1e-3, atol=1e-3)
+    weighed = torch.cat([flat * 135, torch.tensor([135.0])])
+    for protection in (Iso("parameters", 2.0, 0), ClippedGaussian("parameters", 1.0, 0, clip=2.0)):
+        message = Message("parameters", "shop", "bank", "aggregate", {"parameters": weighed})
+        sent = protection.apply(message).tensors["parameters"]
+        assert sent.shape == (601,) and sent[-1] == 135.0 and (sent[:-1] != weighed[:-1]).all()
+    sigma = (Iso("parameters", 2.0, 0).apply(message).tensors["parameters"] - weighed)[:-1].std().item()
+    assert abs(sigma / slow_sigma([(flat * 135).tolist()], 2.0) - 1) < 5 / math.sqrt(2 * 600)
+
+
+def test_iso_of_nothing_is_nothing() -> None:
+    for shape in ((0, 4), (3, 0)):
+        got = Iso("representation", 1.0, 0).apply(representation(torch.zeros(shape))).tensors["representation"]
+        assert got.shape == shape
+    assert torch.equal(drawn(Iso("representation", 1.0, 0)), ZERO)  # and of zeros are zeros
+
+
+# as text --------------------------------------------------------------------------------------------------------------
+
+SENT = {kind: ("train", "predict") for kind in FLOATS if kind != "parameters"}
+
+
+def test_float_kinds_are_those_that_hold_real_numbers() -> None:
+    assert set(FLOATS) == {"representation", "gradient", "target", "projection", "parameters", "average"} <= set(KINDS)
+
+
+def test_text_becomes_protections_in_order() -> None:
+    text = "noise:representation:1e+1@train/validate+iso:gradient:5 + gaussian:average:2:0.5+marvell:gradient:4"
+    assert len(listed(text)) == 4 and listed(()) == [] and listed(("a:b", "c+d")) == ["a:b", "c", "d"]
+    noise, iso, clipped, marvell = build(text, 7)
+    assert isinstance(noise, GaussianNoise) and (noise.kind, noise.scale, noise.seed) == ("representation", 10.0, 7)
+    assert noise.phases == {"train", "validate"} and iso.phases is None
+    assert isinstance(iso, Iso) and iso.scale == 5 and isinstance(marvell, Marvell) and marvell.scale == 4
+    assert isinstance(clipped, ClippedGaussian) and (clipped.clip, clipped.scale) == (2.0, 0.5)
+    assert len({protection.purpose for protection in (noise, iso, clipped, marvell)}) == 4
+
+
+def test_the_same_protection_twice_draws_twice_and_each_kind_draws_by_itself() -> None:
+    first, second = build("noise:representation:1+noise:representation:1", 0)
+    other = build("noise:projection:1", 0)[0]
+    a, b = drawn(first), drawn(second)
+    z = other.apply(Message("projection", "shop", "bank", "cross", {"projection": ZERO})).tensors["projection"]
+    for one, another in ((a, b), (a, z)):
+        assert abs(correlation(one, another)) < 5 / math.sqrt(N)
+    assert torch.equal(drawn(build("noise:representation:1", 0)[0]), a)
+
+
+def test_protections_apply_in_order() -> None:
+    """Clipping after large noise bounds what crosses; noise after clipping is as large as ever."""
+    wire = Wire(protections=[*build("noise:representation:9+gaussian:representation:1:1e-9", 0)])
+    assert torch.linalg.vector_norm(wire.carry(representation(ZERO)).tensors["representation"], dim=1).max() < 1.001
+    wire = Wire(protections=[*build("gaussian:representation:1:1e-9+noise:representation:9", 0)])
+    assert abs(wire.carry(representation(ZERO)).tensors["representation"].std().item() / 9 - 1) < 5 / math.sqrt(2 * N)
+
+
+WRONG = [
+    ("nois:gradient:1", "there is no protection 'nois'. Did you mean 'noise'?"),
+    ("iso:gradent:1", "'gradent' is no kind of message that holds real numbers. Did you mean 'gradient'?"),
+    ("iso:rows:1", "'rows' is no kind of message that holds real numbers."),
+    ("iso:masked:1", "'masked' is no kind of message that holds real numbers."),
+    ("iso:gradient:0", "LAMBDA must be a number above 0. Got '0'. Leave it out for 0."),
+    ("noise:gradient:-1", "SCALE must be a number above 0. Got '-1'."),
+    ("noise:gradient:inf", "SCALE must be a number above 0. Got 'inf'."),
+    ("noise:gradient:nan", "SCALE must be a number above 0. Got 'nan'."),
+    ("gaussian:gradient:1:much", "SIGMA must be a number above 0. Got 'much'."),
+    ("gaussian:gradient:1", "must be of the form gaussian:KIND:CLIP:SIGMA"),
+    ("iso:gradient:1:2", "must be of the form iso:KIND:LAMBDA"),
+    ("iso", "must be of the form iso:KIND:LAMBDA"),
+    ("", "there is no protection ''."),
+    ("iso:gradient:1@trian", "it sends no gradient in phase 'trian'. Its phases: train, predict."),
+    ("iso:gradient:1@", "it sends no gradient in phase ''."),
+    ("iso:parameters:1", "it sends no parameters, so this would protect nothing. It sends representation, "),
+    ("marvell:representation:1", "marvell is for gradients alone. Use iso:representation."),
+    ("gaussian:target:1:1", "norms mix rows. Clipping each row does not bound what one row changes then"),
+]
+
+
+@pytest.mark.parametrize("text, part", WRONG)
+def test_what_is_wrong_names_the_entry_and_the_way_out(text: str, part: str) -> None:
+    (found,) = find_problems(text, "it", SENT, {"target": "norms mix rows"}, {})
+    assert found.startswith(f"protect {text!r}") and part in found
+
+
+def test_all_problems_come_at_once_and_what_is_no_text_is_refused() -> None:
+    texts = tuple(text for text, _ in WRONG)
+    assert len(find_problems(texts, "it", SENT, {"target": "norms mix rows"}, {})) == len(WRONG)
+    for value in (3, None, ("iso:gradient:1", 2), {"iso": 1}):
+        (found,) = find_problems(value, "it", SENT, {}, {})
+        assert found.startswith("protect must be texts of the form NAME:KIND:STRENGTH. Got ")
+        with pytest.raises(ConfigError, match="'iso:gradient:1', and"):
+            listed(value)
