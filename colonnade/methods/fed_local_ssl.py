@@ -14,7 +14,7 @@ from colonnade.methods.monitor import Monitor
 from colonnade.methods.options import above, at_least
 from colonnade.methods.partial_averaging import AveragedTops, Averaging, enrol
 from colonnade.methods.pretrained import TRAINABLE, PretrainedMethod, check_objective, objective_name, pretrain_all
-from colonnade.methods.splitnn import split_training
+from colonnade.methods.splitnn import train_together
 from colonnade.objectives.base import Objective
 from colonnade.pretrain import Lesson, OwnObjective
 
@@ -66,7 +66,7 @@ class FedLocalSSL(AveragedTops, SelfSupervised):
             self.pretrain_averaged(fed, monitor)
         else:
             pretrain_all(fed, monitor, self.ssl_lesson())
-        split_training(fed, monitor, self.training())
+        train_together(self, fed, monitor)
 
     def pretrain_averaged(self, fed: Federation, monitor: Monitor) -> None:
         """FedSimSiam + PMA: He et al. 2022, Alg. 1, steps 2 and 3 with γ = 0."""

@@ -20,16 +20,16 @@ from colonnade.federation import Federation
 from colonnade.methods.fedonce import FedOnce
 from colonnade.methods.monitor import Monitor
 from colonnade.methods.one_shot import one_shot_training
-from colonnade.methods.private import PrivateMethod
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FedOnceL1(PrivateMethod, FedOnce):
+class FedOnceL1(FedOnce):
     """FedOnce-L1: guests and host learn by DP-SGD."""
 
     name = "fedonce-l1"
     summary = "fedonce with differential privacy: all parties learn by DP-SGD, within one budget"
     scales_received: ClassVar[bool] = False
+    private_training: ClassVar[bool] = True
 
     epsilon: float | None = 8.0  # budget per person over all parties
     assignment: str = "fixed"  # "batch": the paper's, for which no ε holds
@@ -51,7 +51,7 @@ class FedOnceL1(PrivateMethod, FedOnce):
         """Algorithm 1."""
         self.prepare(fed)  # l.3
         lesson = self.guest_lesson()
-        ledger = self.plan_privacy(fed, lesson, len(fed.active.labelled_aligned))  # σ of every party
+        ledger = self.plan_privacy(fed, len(fed.active.labelled_aligned), lesson=lesson)  # σ of every party
         with fed.phase("pretrain"):
             fed.tell(
                 "pretrain", **self.private_lesson(lesson, ledger)

@@ -11,7 +11,8 @@ from torch import Tensor
 from colonnade.data.vertical import VerticalData
 from colonnade.federation import Federation
 from colonnade.methods.monitor import Monitor, batches
-from colonnade.methods.private import PrivateMethod, private_epochs
+from colonnade.methods.private import PrivateMethod
+from colonnade.methods.private_head import private_epochs
 from colonnade.privacy.ledger import Ledger
 from colonnade.seeds import generator
 
@@ -36,7 +37,7 @@ class Local(PrivateMethod):
         active = fed.active
         rows = active.labelled.to(active.device)
         active.begin(**self.training().update)
-        ledger = self.plan_privacy(fed, None, len(rows))
+        ledger = self.plan_privacy(fed, len(rows))
         if ledger is not None:
             self._learn_privately(fed, monitor, rows, ledger)
             return
@@ -53,7 +54,7 @@ class Local(PrivateMethod):
     def _learn_privately(self, fed: Federation, monitor: Monitor, rows: Tensor, ledger: Ledger) -> None:
         private = self.private(fed, ledger)
         assert private is not None
-        with private_epochs(fed.active, rows, {}, private, self.seed) as epoch_of:
+        with private_epochs(fed.active, rows, {}, private) as epoch_of:
             for epoch in range(1, self.epochs + 1):
                 if monitor.after(epoch, epoch_of() / len(rows)):
                     break

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from colonnade.federation import Federation
 from colonnade.methods.monitor import Monitor, Training, batches
-from colonnade.methods.private import Private, private_epochs
+from colonnade.methods.private_head import Private, private_epochs
 from colonnade.seeds import generator
 from colonnade.wire.message import Value
 
@@ -48,7 +48,7 @@ def _epochs(
     """What makes one epoch over the rows (n,), with what was sent for them, (n, D) each; the sum of their losses."""
     active, n = fed.active, len(rows)
     if private is not None:
-        with private_epochs(active, rows, sent, private, training.seed) as epoch:
+        with private_epochs(active, rows, sent, private) as epoch:
             yield epoch
         return
     order, steps = generator(training.seed, active.name, name), fed.steps()

@@ -1,4 +1,4 @@
-"""Differential privacy as an option of methods: the budget, the plan, DP-SGD at the active party, and the ledger.
+"""Differential privacy as an option of methods: the budget, the plan, and the ledger.
 
 ε is per person: her rows are at every party, so what all parties' mechanisms release adds up (Wu et al. 2022, §4.1).
 """
@@ -6,25 +6,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
-import torch
-from torch import Tensor, nn
-
-from colonnade.active import ActiveParty
 from colonnade.federation import Federation
 from colonnade.methods.network import NetworkMethod
 from colonnade.methods.options import above, one_of
+from colonnade.methods.private_head import Private
 from colonnade.pretrain import Lesson
 from colonnade.privacy.accounting import Division, sampling_rate, steps_of
-from colonnade.privacy.course import not_covered, per_epoch
-from colonnade.privacy.dp_sgd import PrivateSteps
+from colonnade.privacy.course import not_covered
 from colonnade.privacy.entry import Entry, Gaussian, Observed, SampledGaussian
 from colonnade.privacy.ledger import Ledger
-from colonnade.seeds import generator
 from colonnade.wire.protections import ClippedGaussian
 
 DIVISIONS = ("moments", "simple", "pld")
@@ -39,23 +33,34 @@ class PrivateMethod(NetworkMethod):
     clip: float = 1.0  # Ω, bound on the norm of each row's gradient
     division: str = "moments"  # how parties share the budget: moments, simple (ε/k each) or pld (tightest)
 
-    private_phase: ClassVar[str] = "train"
+    private_training: ClassVar[bool] = True  # whether the active party can learn by DP-SGD
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""
         super().check(problems)
         if self.epsilon is not None:
             above(problems, "epsilon", self.epsilon, 0, "2 to 8 are usual; None trains without noise.")
+            if not self.private_training:
+                problems.append(f"epsilon: {self.name} has no private training. fedonce-l1 has, within one budget.")
         if not isinstance(self.delta, float) or not 0 < self.delta < 1:
             problems.append(f"delta must be between 0 and 1. Got {self.delta!r}. 1e-5 suits some ten thousand rows.")
         above(problems, "clip", self.clip, 0)
         one_of(problems, "division", self.division, DIVISIONS)
 
-    def plan_privacy(self, fed: Federation, lesson: Lesson | None, rows: int) -> Ledger | None:
-        """Find the noise of every party for its part of the budget; None where no budget was given."""
+    def plan_privacy(
+        self, fed: Federation, rows: int, *, lesson: Lesson | None = None, uncovered: str | None = None
+    ) -> Ledger | None:
+        """Find the noise of every party for its part of the budget; None where no budget was given.
+
+        Args:
+            fed: the federation.
+            rows: that the active party trains on.
+            lesson: what the passive parties learn privately.
+            uncovered: why what the passive parties learn instead has no ε.
+        """
         if self.epsilon is None:
             return None
-        planned = []
+        planned = [Entry(name, "encoder", None, uncovered) for name in fed.passive if uncovered]
         if lesson is not None:
             with fed.phase("setup"):
                 plans = fed.ask_values("plan_private", **lesson.values())
@@ -66,14 +71,14 @@ class PrivateMethod(NetworkMethod):
                 planned.append(Entry(name, "pretrain", mechanism, why))
         rate, steps = sampling_rate(self.batch_size, rows), steps_of(self.epochs, self.batch_size, rows)
         own = SampledGaussian(noise_multiplier=None, rate=rate, steps=steps)
-        planned.append(Entry(fed.active.name, self.private_phase, own))
+        planned.append(Entry(fed.active.name, "train", own))
         return Ledger.within(self.epsilon, self.delta, planned, cast(Division, self.division), rows)
 
     def private(self, fed: Federation, ledger: Ledger | None) -> Private | None:
         """How the active party trains under the ledger."""
         if ledger is None:
             return None
-        return Private(ledger.entry(fed.active.name, self.private_phase), self.clip, self.epochs)
+        return Private(ledger.entry(fed.active.name, "train"), self.clip, self.epochs, self.seed)
 
     def private_lesson(self, lesson: Lesson, ledger: Ledger | None) -> dict[str, Any]:
         """The lesson as it is told to the guests, each with its own noise."""
@@ -84,11 +89,12 @@ class PrivateMethod(NetworkMethod):
 
     def settle(self, fed: Federation, ledger: Ledger | None) -> None:
         """Take in what the guests say happened, and compare it with the plan; nothing is kept of a run that lied."""
-        entries = list(ledger.entries) if ledger is not None else []
-        if ledger is not None and any(entry.phase == "pretrain" for entry in entries):
+        if ledger is not None and any(entry.phase == "pretrain" for entry in ledger.entries):
             with fed.phase("setup"):
                 told = fed.ask_values("tell_account")
             ledger.merge(_entry(ledger.entry(name, "pretrain"), values) for name, values in told.items())
+        for entry in ledger.entries if ledger is not None else ():
+            entry.done = entry.done if entry.mechanism is not None else 1  # it did happen
         if ledger is not None:
             ledger.check()
         self.ledger_ = ledger
@@ -133,54 +139,3 @@ def _entry(planned: Entry, told: Mapping[str, Any]) -> Entry:
         planned.party, planned.phase, planned.mechanism, planned.not_covered,
         done=int(told["done"]), observed=Observed(**seen),
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Private:
-    """How the active party trains privately."""
-
-    entry: Entry
-    clip: float  # Ω
-    epochs: int
-
-
-Epoch = Callable[[], Tensor]  # one epoch's steps; the sum of the losses of its rows
-
-
-@contextmanager
-def private_epochs(
-    active: ActiveParty, rows: Tensor, sent: Mapping[str, Tensor], private: Private, seed: int
-) -> Iterator[Epoch]:
-    """DP-SGD of head and own encoder on the rows (n,) and the representations (n, D) that were sent for them.
-
-    Alg. 1, lines 20-30. Each call of what it yields takes one epoch's share of the planned steps.
-    """
-    names, table, n = list(sent), active.tables.get("train"), len(rows)
-    trained = {k: m for k, m in active.modules().items() if not (active.frozen and k == "encoder")}
-    own_inputs = 0 if active.encoder is None or table is None else len(table.all())
-
-    def draw(at: Tensor) -> tuple[Tensor, ...]:
-        chosen = rows[at]
-        own = table.rows(chosen) if table is not None and own_inputs else ()
-        return (*own, *(sent[name][at] for name in names), active.y["train"][chosen])
-
-    def loss_of(*drawn: Tensor) -> Tensor:
-        *inputs, y = drawn
-        train = torch.is_grad_enabled() and not active.frozen
-        own = active.encode(tuple(inputs[:own_inputs]), train=train) if own_inputs else None
-        received = dict(zip(names, inputs[own_inputs:], strict=True))
-        return active.targets.loss(active.logits(active.joint(own, received, len(y))), y)
-
-    order = generator(seed, active.name, "sample")
-    noise = generator(seed, active.name, "privacy noise", device=active.device)
-    module, entry = nn.ModuleDict(trained), private.entry
-    with PrivateSteps(module, active.optimizer, entry, clip=private.clip, rows=n, order=order, noise=noise) as steps:
-        counts = per_epoch(entry, private.epochs)
-
-        def epoch() -> Tensor:
-            total = torch.zeros((), device=active.device)
-            for _ in range(count := next(counts)):
-                total += steps.step(draw, loss_of)
-            return total * n / max(count, 1)
-
-        yield epoch

@@ -8,7 +8,8 @@ Symbols of Castiglia et al. 2022: h_m(θ_m) encoder of party m, θ_0 head, 𝓑^
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor
 from colonnade.federation import Federation
 from colonnade.methods.federated import FederatedMethod
 from colonnade.methods.monitor import Monitor, Training, batches
+from colonnade.methods.private_head import Private, private_exchanges
 from colonnade.seeds import generator
 
 
@@ -31,11 +33,25 @@ class SplitNN(FederatedMethod):
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Train from scratch."""
         self.prepare(fed)
-        split_training(fed, monitor, self.training())
+        train_together(self, fed, monitor)
+
+
+FROM_GRADIENTS = "its encoder learns from gradients of single rows, which carry no noise"
+
+
+def train_together(method: FederatedMethod, fed: Federation, monitor: Monitor) -> None:
+    """`split_training` with a method's options; with its budget, the active party learns by DP-SGD."""
+    ledger = method.plan_privacy(fed, len(fed.active.labelled_aligned), uncovered=FROM_GRADIENTS)
+    split_training(fed, monitor, method.training(), private=method.private(fed, ledger))
+    method.settle(fed, ledger)
 
 
 def split_training(
-    fed: Federation, monitor: Monitor, training: Training, penalty: Callable[[], Tensor] | None = None
+    fed: Federation,
+    monitor: Monitor,
+    training: Training,
+    penalty: Callable[[], Tensor] | None = None,
+    private: Private | None = None,
 ) -> None:
     """Train all encoders and the head together; the last phase of every method that fine-tunes.
 
@@ -43,8 +59,32 @@ def split_training(
     """
     active = fed.active
     rows = active.labelled_aligned.to(active.device, torch.int32)
-    order = generator(training.seed, active.name, monitor.name)
     active.begin(**training.update)
+    with fed.phase(monitor.name):
+        fed.tell("begin", **training.update)
+        with _epochs(fed, rows, training, monitor.name, penalty, private) as epoch_of:
+            for epoch in range(1, monitor.epochs + 1):
+                if monitor.after(epoch, epoch_of() / len(rows)):
+                    break
+        monitor.recall()
+
+
+@contextmanager
+def _epochs(
+    fed: Federation,
+    rows: Tensor,
+    training: Training,
+    name: str,
+    penalty: Callable[[], Tensor] | None,
+    private: Private | None,
+) -> Iterator[Callable[[], Tensor]]:
+    """What makes one epoch over the rows (n,); the sum of their losses."""
+    if private is not None:
+        with private_exchanges(fed, rows, private) as epoch:
+            yield epoch
+        return
+    active, steps = fed.active, fed.steps()
+    order = generator(training.seed, active.name, name)
 
     def step(batch: Tensor) -> Tensor:
         h = fed.ask("forward", rows=batch)  # l.7-9: h_m(θ_m; X_m), one message up per party
@@ -52,13 +92,10 @@ def split_training(
         fed.tell("backward", gradient=gradients)  # l.12-16: ∇_{h_m} F, one message down; each party updates θ_m
         return loss * len(batch)
 
-    with fed.phase(monitor.name):
-        fed.tell("begin", **training.update)
-        steps = fed.steps()
-        for epoch in range(1, monitor.epochs + 1):
-            total = torch.zeros((), device=active.device)
-            for batch in batches(rows, training.batch_size, order):  # l.6: 𝓑^t
-                total += steps.run(step, batch)
-            if monitor.after(epoch, total / len(rows)):
-                break
-        monitor.recall()
+    def plain_epoch() -> Tensor:
+        total = torch.zeros((), device=active.device)
+        for batch in batches(rows, training.batch_size, order):  # l.6: 𝓑^t
+            total += steps.run(step, batch)
+        return total
+
+    yield plain_epoch

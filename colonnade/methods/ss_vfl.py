@@ -18,7 +18,7 @@ from colonnade.methods.monitor import Monitor
 from colonnade.methods.one_shot import one_shot_training
 from colonnade.methods.options import above, at_least, one_of
 from colonnade.methods.pretrained import PretrainedMethod, pretrain_all
-from colonnade.methods.splitnn import split_training
+from colonnade.methods.splitnn import train_together
 from colonnade.pretrain import Lesson
 
 
@@ -44,6 +44,9 @@ class _SSVFL(PretrainedMethod):
         return self.lesson(self.objective, temperature=self.temperature, projection=self.projection, rate=self.rate)
 
 
+PRETRAINED = "its encoder was pre-trained by contrast, without noise"
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class SSVFLI(_SSVFL):
     """SS-VFL-I, Algorithm 1: frozen representations, sent once."""
@@ -60,7 +63,9 @@ class SSVFLI(_SSVFL):
         self.prepare(fed)  # l.1
         pretrain_all(fed, monitor, self.local_cl())  # l.2-3: θ_m ← LOCALCL(θ_m, U_m, T_un), in parallel
         # l.4: each sends h_m(X_m) once; l.6-10: θ_0 learns from them
-        one_shot_training(fed, monitor, self.training())
+        ledger = self.plan_privacy(fed, len(fed.active.labelled_aligned), uncovered=PRETRAINED)
+        one_shot_training(fed, monitor, self.training(), self.private(fed, ledger))
+        self.settle(fed, ledger)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -75,4 +80,4 @@ class SSVFLC(_SSVFL):
         """Algorithm 2."""
         self.prepare(fed)  # l.1
         pretrain_all(fed, monitor, self.local_cl())  # l.2-4
-        split_training(fed, monitor, self.training())  # l.5-17
+        train_together(self, fed, monitor)  # l.5-17

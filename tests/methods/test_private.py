@@ -12,6 +12,7 @@ import colonnade as cn
 from colonnade.errors import ConfigError
 from colonnade.methods.private import privacy_of
 from colonnade.privacy import PrivacyError
+from tests.methods.small import small
 
 
 def make_data(rows=300, parties=3, seed=0):
@@ -155,3 +156,30 @@ def test_clipped_and_noisy_messages_are_entered_in_the_ledger():
     for row in privacy["rows"]:
         accountant.compose(dp_accounting.GaussianDpEvent(row["noise"]), row["done"])
     assert privacy["spent"] == pytest.approx(accountant.get_epsilon(privacy["delta"]), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["splitnn", "ss-vfl-c", "ss-vfl-i", "fed-local-ssl", "fedhssl"])
+def test_the_head_of_other_methods_can_be_private_and_the_rest_is_labelled(name):
+    """The active party's steps carry noise; what the passive parties learn has none, and the record says so."""
+    data, new = make_data(), make_data(seed=1)
+    model = small(name, epsilon=50.0, delta=1e-4, epochs=8, optimizer="plain-sgd", learning_rate=0.3).fit(data)
+    privacy = privacy_of(model)
+    lines = {row["party"]: row for row in privacy["rows"]}
+    assert lines["p0"]["mechanism"] == "SampledGaussian" and lines["p0"]["done"] == lines["p0"]["planned"]
+    assert all("noise" in lines[guest]["not covered"] for guest in ("p1", "p2"))
+    assert not privacy["covered"] and privacy["nominal"] <= 50.0
+    assert model.score(new.views, new.labels) > 0.6
+
+
+@pytest.mark.parametrize("name", ["ssvfl", "hybrid", "vflhlp", "fedonce", "fedonce-pca", "fedonce-multi"])
+def test_methods_without_private_training_refuse_a_budget(name):
+    with pytest.raises(ConfigError, match=f"epsilon: {name} has no private training"):
+        small(name, epsilon=4.0)
+
+
+def test_a_private_exchange_sends_what_its_sample_asks_for():
+    """Rows of a Poisson sample go down, representations and gradients of as many rows cross; a step is a round trip."""
+    model = small("splitnn", epsilon=50.0, delta=1e-4, epochs=3, patience=3).fit(make_data())
+    kinds = {kind: cell["messages"] for kind, cell in model.traffic_.by_kind.items()}
+    steps = privacy_of(model)["rows"][-1]["done"]
+    assert kinds["representation"] == kinds["gradient"] == 2 * steps == 2 * math.ceil(3 * 300 / 32)
