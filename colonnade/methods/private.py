@@ -22,6 +22,7 @@ from colonnade.privacy.ledger import Ledger
 from colonnade.wire.protections import ClippedGaussian
 
 DIVISIONS = ("moments", "simple", "pld")
+GIVEN_NETWORKS = "it holds given the networks, which learnt from the same rows without noise"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -117,16 +118,22 @@ def privacy_of(method: NetworkMethod) -> dict[str, Any] | None:
 
 
 def with_releases(ledger: Ledger | None, method: NetworkMethod) -> Ledger | None:
-    """The ledger with what clipped and noisy messages released beside it."""
+    """The ledger with what clipped and noisy messages released beside it.
+
+    A release says how much of a row a message gives away, given the network that made it; where that learnt from the
+    same rows without noise, no ε holds.
+    """
     fed = getattr(method, "federation_", None)
     found = [p for p in (fed.wire.protections if fed is not None else []) if isinstance(p, ClippedGaussian)]
     if not found:
         return ledger
     whole = Ledger()
     whole.merge(ledger.entries if ledger is not None else [])
+    private = {entry.party for entry in whole.entries if entry.phase == "pretrain" and not entry.not_covered}
     for protection in found:
         for party, phase, noise, count in protection.spent():
-            entry = Entry(party, f"{phase}: {protection.kind}", Gaussian(noise_multiplier=noise, count=count))
+            why = None if protection.kind == "representation" and party in private else GIVEN_NETWORKS
+            entry = Entry(party, f"{phase}: {protection.kind}", Gaussian(noise_multiplier=noise, count=count), why)
             entry.done = count
             whole.merge([entry])
     return whole

@@ -5,7 +5,6 @@ from colonnade.privacy.dp_sgd import PrivateSteps
 from colonnade.privacy.entry import Entry, Gaussian, PrivacyError, SampledGaussian
 from colonnade.privacy.layers import check_layers
 from colonnade.privacy.ledger import Budget, Ledger
-from colonnade.privacy.releases import Releases, clip_rows, release
 
 __all__ = [
     "DIVISIONS",
@@ -15,14 +14,11 @@ __all__ = [
     "Ledger",
     "PrivacyError",
     "PrivateSteps",
-    "Releases",
     "SampledGaussian",
     "check_budget",
     "check_layers",
-    "clip_rows",
     "epsilon_of",
     "find_noise",
-    "release",
     "sampling_rate",
     "steps_of",
 ]

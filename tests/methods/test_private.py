@@ -149,13 +149,20 @@ def test_the_active_party_alone_can_be_private():
 
 
 def test_clipped_and_noisy_messages_are_entered_in_the_ledger():
-    model = cn.FedOnce(protect="gaussian:representation:1:4", pretrain_epochs=1, epochs=2).fit(make_data())
-    privacy = privacy_of(model)
-    assert {row["mechanism"] for row in privacy["rows"]} == {"Gaussian"} and privacy["covered"]
+    """Over encoders that learnt privately they add up to one ε; over others there is none."""
+    protect = {"protect": "gaussian:representation:1:4"}
+    privacy = privacy_of(quick(**protect).fit(make_data()))
+    kinds = [row["mechanism"] for row in privacy["rows"]]
+    assert sorted(kinds) == ["Gaussian"] * 2 + ["SampledGaussian"] * 3 and privacy["covered"]
     accountant = dp_accounting.rdp.RdpAccountant()
     for row in privacy["rows"]:
-        accountant.compose(dp_accounting.GaussianDpEvent(row["noise"]), row["done"])
+        noise = dp_accounting.GaussianDpEvent(row["noise"])
+        sampled = dp_accounting.PoissonSampledDpEvent(row["rate"], noise) if row["rate"] < 1 else noise
+        accountant.compose(sampled, row["done"])
     assert privacy["spent"] == pytest.approx(accountant.get_epsilon(privacy["delta"]), abs=1e-6)
+    assert privacy["spent"] > 4.0  # what is sent comes on top of what training spends
+    plain = privacy_of(cn.FedOnce(**protect, pretrain_epochs=1, epochs=2).fit(make_data()))
+    assert not plain["covered"] and plain["nominal"] > 0 and "given the networks" in plain["rows"][0]["not covered"]
 
 
 @pytest.mark.parametrize("name", ["splitnn", "ss-vfl-c", "ss-vfl-i", "fed-local-ssl", "fedhssl"])
