@@ -1,7 +1,11 @@
 """FedOnce-L1 on phishing beside Table 6(c) of Wu et al. 2022: four parties, each once the host, ε of 2 to 8.
 
 `python -m benchmarks.fedonce_l1 FOLDER [JOBS]` keeps each finished run there and writes `privacy-fedonce-l1.json` and
-`.md`. Settings are the authors', which differ by ε and division; `pld` and `local` have those of moments division.
+`.md`. Settings are the authors', which differ by ε and division; the other ways have those of moments division:
+
+- `exchanged`: targets exchanged within each sample, the paper's version, for which no ε holds;
+- `untrained`: guests leave their encoders as they were drawn, 16 wide, and the host has the whole budget;
+- `local`: the host alone.
 """
 
 from __future__ import annotations
@@ -33,13 +37,13 @@ SIMPLE = {
     6: (10, 40, 0.3, 0.6, 30, 128, 10, 1.5),
     8: (10, 30, 0.3, 0.6, 30, 128, 10, 1.0),
 }
-WAYS = ("moments", "simple", "pld", "local")
+WAYS = ("moments", "simple", "untrained", "exchanged", "local", "pld")
 SEEDS, HOSTS = range(3), range(4)
 
 
 def main(folder: Path, jobs: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    cells = list(product(SEEDS, MOMENTS, WAYS, HOSTS))
+    cells = [(s, e, w, h) for w, s, e, h in product(WAYS, SEEDS, MOMENTS, HOSTS)]
     runs = joblib.Parallel(jobs)(joblib.delayed(once)(folder, *cell) for cell in cells)
     Path("results/privacy-fedonce-l1.json").write_text(json.dumps({"runs": runs}, indent=0))
     print(table(runs))
@@ -57,7 +61,8 @@ def once(folder: Path, seed: int, epsilon: int, way: str, host: int) -> dict[str
     privacy = privacy_of(model)
     assert privacy is not None
     run = {
-        "way": way, "epsilon": epsilon, "host": host, "seed": seed, "spent": privacy["spent"],
+        "way": way, "epsilon": epsilon, "host": host, "seed": seed,
+        "nominal": privacy["nominal"], "covered": privacy["covered"],
         "noise": {row["party"]: row["noise"] for row in privacy["rows"]},
         "score": model.score(parts.test.views, parts.test.labels), "seconds": time.perf_counter() - started,
     }  # fmt: skip
@@ -73,9 +78,13 @@ def build(way: str, epsilon: int, seed: int) -> cn.Method:
     }  # fmt: skip
     if way == "local":
         return cn.Local(**shared, hidden=(head,), width=head)
+    division = way if way in ("simple", "pld") else "moments"
+    if way == "untrained":
+        return cn.FedOnceL1(**shared, pretrain_epochs=0, hidden=(layer,), width=16, head_hidden=(head,))
+    assignment = "batch" if way == "exchanged" else "fixed"
     return cn.FedOnceL1(
-        **shared, division=way, pretrain_epochs=guest, pretrain_learning_rate=guest_rate, pretrain_batch_size=batch,
-        hidden=(layer,), head_hidden=(head,),
+        **shared, division=division, assignment=assignment, hidden=(layer,), head_hidden=(head,),
+        pretrain_epochs=guest, pretrain_learning_rate=guest_rate, pretrain_batch_size=batch,
     )  # fmt: skip
 
 

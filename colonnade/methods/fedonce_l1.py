@@ -6,7 +6,9 @@ the norm of a row's gradient, σ noise multiplier, k parties.
 The budget covers the trained models θ_j and w. The host is trusted with the representations (§4.2): what it is sent is
 not covered, unless the guests add noise to it (`protect="gaussian:representation:…"`).
 
-Deviation: targets stay where they are drawn, as exchanging them within a sample lets one row change the gradients of
+Deviation: guests leave their encoders as they were drawn, which spends nothing, unless `pretrain_epochs` asks for lines
+4-15: within one budget the host's model gains more from the whole of it than from guests that learn with noise. Where
+they learn, targets stay where they are drawn, as exchanging them within a sample lets one row change the gradients of
 others, and clipping then bounds nothing; `assignment="batch"` is the paper's version, and the record says that no ε
 holds for it. Representations reach the host's model as they are: scales fitted on them would be a release of their own.
 """
@@ -35,8 +37,8 @@ class FedOnceL1(FedOnce):
     assignment: str = "fixed"  # "batch": the paper's, for which no ε holds
     hidden: tuple[int, ...] = (50,)  # few weights: noise grows with their number
     head_hidden: tuple[int, ...] = (10,)
-    width: int = 3  # d
-    pretrain_epochs: int = 10
+    width: int = 16  # d
+    pretrain_epochs: int = 0  # the paper's guests learn for 6 to 10
     pretrain_batch_size: int = 32
     pretrain_learning_rate: float = 0.3
     pretrain_optimizer: str = "plain-sgd"

@@ -62,7 +62,7 @@ class PrivateMethod(NetworkMethod):
         if self.epsilon is None:
             return None
         planned = [Entry(name, "encoder", None, uncovered) for name in fed.passive if uncovered]
-        if lesson is not None:
+        if lesson is not None and lesson.epochs:  # encoders that stay as they were drawn spend nothing
             with fed.phase("setup"):
                 plans = fed.ask_values("plan_private", **lesson.values())
             why = not_covered(lesson)
@@ -83,7 +83,7 @@ class PrivateMethod(NetworkMethod):
 
     def private_lesson(self, lesson: Lesson, ledger: Ledger | None) -> dict[str, Any]:
         """The lesson as it is told to the guests, each with its own noise."""
-        if ledger is None:
+        if ledger is None or not lesson.epochs:
             return dict(lesson.values())
         noise = {entry.party: entry.sigma for entry in ledger.entries if entry.phase == "pretrain"}
         return {**replace(lesson, clip=self.clip).values(), "noise": noise}

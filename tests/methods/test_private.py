@@ -126,6 +126,12 @@ def test_bad_budgets_are_refused(options, message):
         quick(**options)
 
 
+def test_encoders_that_are_not_trained_leave_the_budget_to_the_host():
+    privacy = privacy_of(quick(pretrain_epochs=0).fit(make_data()))
+    assert privacy["covered"] and [row["party"] for row in privacy["rows"]] == ["p0"]
+    assert privacy["rows"][0]["noise"] < privacy_of(quick().fit(make_data()))["rows"][-1]["noise"]
+
+
 def test_a_delta_that_promises_nothing_is_warned_of():
     with pytest.warns(UserWarning, match="delta"):
         quick(delta=0.01).fit(make_data())
