@@ -82,8 +82,10 @@ class FederatedMethod(PrivateMethod):
 
     def _assemble(self, data: VerticalData, progress: Progress = no_progress) -> Federation:
         fed = super()._assemble(data, progress)
-        assert isinstance(fed.engine, InProcess)
-        self._wait(fed.engine)
+        if isinstance(fed.engine, InProcess):
+            self._wait(fed.engine)
+        elif self.response_limit is not None:
+            raise ConfigError("response_limit is for one process. Between sites, set timeout in federation.toml.")
         show_labels(fed)
         return fed
 
@@ -102,8 +104,9 @@ class FederatedMethod(PrivateMethod):
 
     def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
         super()._train(data, validation, progress)
-        assert isinstance(self.federation_.engine, InProcess)
-        self.late_ = dict(self.federation_.engine.late)  # answers of each party that came too late and counted as zero
+        engine = self.federation_.engine
+        # answers of each party that came too late and counted as zero
+        self.late_ = dict(engine.late) if isinstance(engine, InProcess) else {}
 
     def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:
         super()._check_data(data, validation)

@@ -21,7 +21,7 @@ from colonnade.data.preprocess import Preprocessor
 from colonnade.data.vertical import VerticalData
 from colonnade.data.view import as_view
 from colonnade.errors import ConfigError, DataError, raise_all
-from colonnade.federation import Federation
+from colonnade.federation import Federation, RemoteData
 from colonnade.memory import largest_fitting
 from colonnade.methods.base import Method, Progress, check_absent, classes_from_json, classes_json, no_progress
 from colonnade.methods.monitor import Monitor, Training
@@ -118,7 +118,8 @@ class NetworkMethod(Method):
 
     def _way_out(self, fed: Federation) -> str:
         """Which batch would fit, tried on the device."""
-        assert isinstance(fed.engine, InProcess)
+        if not isinstance(fed.engine, InProcess):
+            return "Lower batch_size."
         sizes = {k: v for k, v in self.get_params().items() if k in ("batch_size", "pretrain_batch_size")}
         parties = [party for party in (fed.active, *fed.engine.parties.values()) if party.encoder is not None]
         fits = largest_fitting(parties, max(sizes.values()))
@@ -150,8 +151,13 @@ class NetworkMethod(Method):
             encoder=own.get(data.active),
             device=device,
         )
+        active.own_objectives, active.progress = own_objectives, progress
+        if isinstance(data, RemoteData):
+            if elsewhere := [name for name in own if name != data.active]:
+                raise ConfigError(f"encoders names {elsewhere}, whose networks are made at their own sites.")
+            return Federation(active, data.reach(names, self.wire()))
         passive = [PassiveParty(name, views[name], aligned, encoder=own.get(name), device=device) for name in names]
-        for party in (active, *passive):
+        for party in passive:
             party.own_objectives, party.progress = own_objectives, progress
         return Federation(active, InProcess(passive, self.wire()))
 
@@ -278,7 +284,8 @@ class NetworkMethod(Method):
     def _state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
         fed = self.federation_
         engine = fed.engine
-        assert isinstance(engine, InProcess)
+        if not isinstance(engine, InProcess):
+            raise ConfigError("the parties' parts of this model are at their own sites, where they were written.")
         targets = fed.active.targets
         parties = [fed.active, *engine.parties.values()]
         own = {

@@ -9,23 +9,28 @@ import numpy as np
 from colonnade.data.ids import Ids
 from colonnade.data.preprocess import Preprocessor
 from colonnade.data.view import View
+from colonnade.errors import ConfigError
 from colonnade.federation import Federation
+from colonnade.passive import PassiveParty
 from colonnade.wire.engines.in_process import InProcess
 
 
 def load_rows(fed: Federation, table: str, views: Mapping[str, View], ids: Ids) -> None:
-    """Give each party its own rows of `ids`; a party's rows reach that party alone."""
-    engine = fed.engine
-    assert isinstance(engine, InProcess)
-    for party in (fed.active, *engine.parties.values()):
+    """Give each party its own rows of `ids`; a party at another site has loaded them by itself."""
+    here = fed.engine.parties.values() if isinstance(fed.engine, InProcess) else ()
+    for party in (fed.active, *here):
         if party.preprocessor is not None:
             party.load(table, views[party.name], ids)
 
 
+def _parties(fed: Federation) -> dict[str, PassiveParty]:
+    if not isinstance(fed.engine, InProcess):
+        raise ConfigError("rows of parties at other sites cannot be given here. Each site loads its own.")
+    return fed.engine.parties
+
+
 def _preprocessor(fed: Federation, name: str) -> Preprocessor:
-    engine = fed.engine
-    assert isinstance(engine, InProcess)
-    found = fed.active.preprocessor if name == fed.active.name else engine.parties[name].preprocessor
+    found = fed.active.preprocessor if name == fed.active.name else _parties(fed)[name].preprocessor
     assert found is not None
     return found
 
@@ -48,8 +53,6 @@ def no_rows(fed: Federation, name: str) -> View:
 
 def count_absent(fed: Federation, names: list[str], rows: int) -> dict[str, int]:
     """How many of the rows to predict each party does not hold, for the parties that lack some."""
-    engine = fed.engine
-    assert isinstance(engine, InProcess)
-    parties = {fed.active.name: fed.active, **engine.parties}
+    parties = {fed.active.name: fed.active, **_parties(fed)}
     masks = {name: parties[name].present.get("predict") for name in names}
     return {name: int(rows - mask.sum()) for name, mask in masks.items() if mask is not None}
