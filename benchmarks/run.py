@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import fedhssl, gpu, images, local_ssl, memory, nat, overhead, startup
+from benchmarks import fedhssl, flare, gpu, images, local_ssl, memory, nat, overhead, psi, startup
 
 BENCHMARKS = {
     "overhead": overhead.main,
@@ -15,6 +15,8 @@ BENCHMARKS = {
     "gpu": gpu.main,
     "startup": startup.main,
     "memory": memory.main,
+    "flare": flare.main,
+    "psi": psi.main,
 }
 
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from colonnade.federate.cli import federate
+
 _INTERRUPTED = 130  # how typer ends after Ctrl-C
 
 app = typer.Typer(
@@ -122,6 +124,137 @@ def report(
     from colonnade.console import write_page
 
     write_page(folder, out)
+
+
+@app.command()
+def attack(
+    folder: Annotated[Path, typer.Argument(help="A folder that `run --out` wrote.")],
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attack",
+            help="label-inference, gradients, membership, shadow-models or reconstruction; may be repeated. "
+            "All that fit by default.",
+        ),
+    ] = None,
+    adversary: Annotated[
+        str | None, typer.Option(help="A party, or `anyone` who gets the model. All who can be one by default.")
+    ] = None,
+    auxiliary: Annotated[
+        int | None, typer.Option(min=1, help="New rows of which the adversary knows the label, or the columns.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, … for each attack.")] = 1,
+    json_: Json = None,
+) -> None:
+    """What an adversary gets out of a finished run, with what the audit log says it received.
+
+    Example: colonnade attack my-run --attack label-inference --auxiliary 80 --seeds 3
+    """
+    from colonnade.console import attack_run
+
+    attack_run(folder, attacks, adversary, auxiliary, seeds, json_)
+
+
+@app.command()
+def tradeoff(
+    data: Data,
+    methods: Annotated[
+        str, typer.Option("--methods", "-m", help="Methods, comma-separated; options after a colon: splitnn:join=mean.")
+    ],
+    protect: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A protection, e.g. iso:gradient:1; several at once are joined by +; may be repeated. "
+            "METHOD.iso:target:1 is for one method alone. Each is held against none."
+        ),
+    ] = None,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option("--attack", help="As in `colonnade attack`; may be repeated. label-inference by default."),
+    ] = None,
+    adversary: Annotated[
+        str | None, typer.Option(help="A party, or `anyone` who gets the model. All who can be one by default.")
+    ] = None,
+    auxiliary: Annotated[
+        int | None, typer.Option(min=1, help="New rows of which the adversary knows the label, or the columns.")
+    ] = None,
+    labels: Labels = None,
+    aligned: Aligned = "1.0",
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, … for each method and protection.")] = 3,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Runs at a time; 0: one per core.")] = 0,
+    parties: Parties = None,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results; finished runs found there are not run again.")
+    ] = None,
+    json_: Json = None,
+) -> None:
+    """What protections cost and what they stop: train and attack each method with each of them.
+
+    Stopped half-way, the same command goes on where it stopped.
+
+    Example: colonnade tradeoff --data breast_cancer --methods splitnn --protect iso:gradient:1 --attack gradients
+    """
+    from colonnade.console import trade_off
+
+    trade_off(
+        data, methods, protect or [], attacks or ["label-inference"], adversary, auxiliary, labels, aligned, seeds,
+        jobs, parties, settings or [], out, json_,
+    )  # fmt: skip
+
+
+app.add_typer(federate, name="federate")
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="A folder that `run --out` or model.save wrote.")],
+    onnx: Annotated[Path, typer.Option("--onnx", help="Folder for the ONNX files; new, empty, or an earlier export.")],
+    categories: Annotated[
+        str, typer.Option(help="How encoders read categories: text, or codes (int64) for runtimes without text.")
+    ] = "text",
+    atol: Annotated[
+        float, typer.Option(help="Largest difference between file and network; else nothing is written.")
+    ] = 1e-4,
+) -> None:
+    """Write each party's encoder, with its preprocessing, and the head as ONNX files, checked with onnxruntime.
+
+    Example: colonnade export my-run --onnx my-run/onnx
+    """
+    from colonnade.export.command import export_model
+
+    export_model(folder, onnx, categories, atol)
+
+
+@app.command()
+def serve(
+    folder: Annotated[Path, typer.Argument(help="A folder that `run --out` or model.save wrote.")],
+    data: Data,
+    host: Annotated[str, typer.Option(help="Address; any but this machine's own needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0: any free one.")] = 8000,
+    token_file: Annotated[
+        Path | None, typer.Option(help="File with the token that callers must send; else COLONNADE_TOKEN has it.")
+    ] = None,
+    max_ids: Annotated[int, typer.Option(help="Ids of one request, at most.")] = 1000,
+    max_bytes: Annotated[int, typer.Option(help="Bytes of one request, at most.")] = 1 << 20,
+    cache_rows: Annotated[int, typer.Option(help="Representations that are kept, at most; 0: none.")] = 100_000,
+    cache_seconds: Annotated[float, typer.Option(help="How long a representation is kept.")] = 300.0,
+    certificate: Annotated[Path | None, typer.Option(help="PEM file, for HTTPS; with --key.")] = None,
+    key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's key.")] = None,
+) -> None:
+    """Answer predictions over HTTP, until stopped: ids in, probabilities out.
+
+    Example: colonnade serve my-run --data digits, then
+    curl -d '{"ids": [3, 14]}' -H 'content-type: application/json' http://127.0.0.1:8000/predict
+    """
+    from colonnade.serve.command import serve_model
+    from colonnade.serve.server import Settings, read_token
+
+    settings = Settings(
+        host=host, port=port, token=read_token(token_file), max_ids=max_ids, max_bytes=max_bytes,
+        certificate=certificate, key=key,
+    )  # fmt: skip
+    serve_model(folder, data, settings, cache_rows, cache_seconds)
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -6,13 +6,14 @@ Which engine carries the calls, a method does not know.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
 from torch import Generator, Tensor
 
 from colonnade.active import ActiveParty
+from colonnade.data.vertical import VerticalData
 from colonnade.graphs import StepGraph
 from colonnade.nets.dropout import generators_of
 from colonnade.passive import OPERATIONS
@@ -42,6 +43,15 @@ class Engine(Protocol):
         self, operation: str, sender: str, phase: str, content: Mapping[str, object]
     ) -> tuple[bool, Stacked | None]:
         """Put one question to all parties as one, where the engine can; whether it did, and the answers."""
+
+
+class RemoteData(VerticalData):
+    """The active party's rows; of the passive parties the ids alone, as their rows are at other sites.
+
+    `fit` takes it like any data, and reaches the passive parties by the engine that `reach` gives.
+    """
+
+    reach: Callable[[tuple[str, ...], Wire], Engine]
 
 
 class Federation:

@@ -77,6 +77,16 @@ class _Party:
         return [c for c in present if c not in (self.id, self.label)] if self.columns is None else self.columns
 
 
+@dataclass(frozen=True, eq=False)
+class OwnTable:
+    """One party's table, by ids that are text."""
+
+    frame: pd.DataFrame
+    label: str | None
+    categorical: list[str]
+    whole: bool  # whether all its ids are whole numbers
+
+
 def read_description(path: str | Path) -> Description:
     """Read a TOML file and the files that it names; a `DataError` lists all that is wrong with them."""
     path = Path(path)
@@ -100,6 +110,27 @@ def read_method(path: str | Path) -> tuple[str | None, dict[str, Any]]:
     """The method that a TOML file names and its options, without reading the tables."""
     method = dict(_toml(Path(path)).get("method", {}))
     return method.pop("name", None), {key: tuple(v) if isinstance(v, list) else v for key, v in method.items()}
+
+
+def read_table(folder: Path, name: str, entry: Any, problems: list[str]) -> OwnTable | None:
+    """One party's own table, described as under [parties.NAME], for a party that sees no other's."""
+    party = _party(folder, name, entry, problems)
+    frame = None if party is None else _table(party, problems)
+    if party is None or frame is None:
+        return None
+    ids = frame[party.id].convert_dtypes().astype("string")
+    whole = bool(ids.str.fullmatch(_NUMBER).all())
+    return OwnTable(frame.drop(columns=party.id).set_axis(ids.astype(object)), party.label, party.categorical, whole)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a TOML file; what is wrong with it is a `DataError`."""
+    return _toml(path)
+
+
+def check_keys(table: Mapping[str, Any], known: Iterable[str], where: str, problems: list[str]) -> None:
+    """Append a problem for each key that nothing reads."""
+    _check_keys(table, known, where, problems)
 
 
 def _toml(path: Path) -> dict[str, Any]:

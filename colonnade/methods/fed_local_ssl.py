@@ -14,6 +14,7 @@ from colonnade.methods.monitor import Monitor
 from colonnade.methods.options import above, at_least
 from colonnade.methods.partial_averaging import AveragedTops, Averaging, enrol
 from colonnade.methods.pretrained import TRAINABLE, PretrainedMethod, check_objective, objective_name, pretrain_all
+from colonnade.methods.private import PrivateMethod
 from colonnade.methods.splitnn import train_together
 from colonnade.objectives.base import Objective
 from colonnade.pretrain import Lesson, OwnObjective
@@ -52,7 +53,7 @@ class SelfSupervised(PretrainedMethod):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FedLocalSSL(AveragedTops, SelfSupervised):
+class FedLocalSSL(PrivateMethod, AveragedTops, SelfSupervised):
     """Local self-supervised pre-training at every party with columns, then fine-tuning together."""
 
     name = "fed-local-ssl"

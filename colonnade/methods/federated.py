@@ -14,8 +14,8 @@ from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
 from colonnade.federation import Federation
 from colonnade.methods.base import Progress, no_progress
+from colonnade.methods.network import NetworkMethod
 from colonnade.methods.options import above, one_of
-from colonnade.methods.private import PrivateMethod
 from colonnade.wire.codec import PRECISIONS
 from colonnade.wire.engines.in_process import InProcess
 from colonnade.wire.protection import Noise
@@ -28,7 +28,7 @@ ONCE: Sends = {"representation": ("train", "predict")}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FederatedMethod(PrivateMethod):
+class FederatedMethod(NetworkMethod):
     """A network method whose parties talk over a wire."""
 
     join: str = "concat"  # how the head reads the representations: concat, mean or sum

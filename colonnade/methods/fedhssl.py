@@ -25,7 +25,7 @@ from colonnade.methods.federated import SPLIT, Sends
 from colonnade.methods.monitor import Monitor
 from colonnade.methods.options import at_least, is_number
 from colonnade.methods.partial_averaging import AveragedTops, Averaging, enrol
-from colonnade.methods.splitnn import train_together
+from colonnade.methods.splitnn import split_training
 from colonnade.objectives.base import Objective
 from colonnade.pretrain import OwnObjective
 from colonnade.towers import CrossTower, Towers
@@ -79,7 +79,7 @@ class FedCSSL(SelfSupervised):
         """Algorithm 1, then Eq. 1."""
         self.prepare(fed)
         self.pretrain(fed, monitor)
-        train_together(self, fed, monitor)
+        split_training(fed, monitor, self.training())
 
     def pretrain(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1, `pretrain_epochs` times."""

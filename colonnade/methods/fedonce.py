@@ -32,7 +32,6 @@ class _OneRound(FederatedMethod):
 
     paper = "Wu et al. 2022"
     scales_received: ClassVar[bool] = True
-    private_training: ClassVar[bool] = False
     sends: ClassVar[Sends] = ONCE
 
     head_hidden: tuple[int, ...] = (64,)  # host model; FC(30) for phishing in Table 2

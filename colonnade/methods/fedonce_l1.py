@@ -22,16 +22,16 @@ from colonnade.federation import Federation
 from colonnade.methods.fedonce import FedOnce
 from colonnade.methods.monitor import Monitor
 from colonnade.methods.one_shot import one_shot_training
+from colonnade.methods.private import PrivateMethod
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FedOnceL1(FedOnce):
+class FedOnceL1(PrivateMethod, FedOnce):
     """FedOnce-L1: guests and host learn by DP-SGD."""
 
     name = "fedonce-l1"
     summary = "fedonce with differential privacy: all parties learn by DP-SGD, within one budget"
     scales_received: ClassVar[bool] = False
-    private_training: ClassVar[bool] = True
 
     epsilon: float | None = 8.0  # budget per person over all parties
     assignment: str = "fixed"  # "batch": the paper's, for which no ε holds

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -41,7 +40,6 @@ class Hybrid(FedGSSL, VFLHLPA):
     name = "hybrid"
     paper = "ours, of He et al. 2022, Li et al. 2024 and Zhang et al. 2024"
     summary = "all rows of every kind: self-supervision, the active party's labels, consistency of all predictions"
-    private_training: ClassVar[bool] = False
 
     unaligned: float = 1.0  # weight of the active party's unaligned labelled rows, times their share of all labels
     consistency: float | tuple[float, ...] = (0.0, 1.0)  # weights of the agreement that are tried; validation chooses

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from colonnade.federation import Federation
 from colonnade.methods.network import NetworkMethod
@@ -34,15 +34,11 @@ class PrivateMethod(NetworkMethod):
     clip: float = 1.0  # Ω, bound on the norm of each row's gradient
     division: str = "moments"  # how parties share the budget: moments, simple (ε/k each) or pld (tightest)
 
-    private_training: ClassVar[bool] = True  # whether the active party can learn by DP-SGD
-
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""
         super().check(problems)
         if self.epsilon is not None:
             above(problems, "epsilon", self.epsilon, 0, "2 to 8 are usual; None trains without noise.")
-            if not self.private_training:
-                problems.append(f"epsilon: {self.name} has no private training. fedonce-l1 has, within one budget.")
         if not isinstance(self.delta, float) or not 0 < self.delta < 1:
             problems.append(f"delta must be between 0 and 1. Got {self.delta!r}. 1e-5 suits some ten thousand rows.")
         above(problems, "clip", self.clip, 0)

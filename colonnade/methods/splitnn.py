@@ -18,12 +18,13 @@ from torch import Tensor
 from colonnade.federation import Federation
 from colonnade.methods.federated import FederatedMethod
 from colonnade.methods.monitor import Monitor, Training, batches
+from colonnade.methods.private import PrivateMethod
 from colonnade.methods.private_head import Private, private_exchanges
 from colonnade.seeds import generator
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SplitNN(FederatedMethod):
+class SplitNN(PrivateMethod, FederatedMethod):
     """Encoder at every party, head at the active one, trained on aligned labelled rows."""
 
     name = "splitnn"
@@ -39,7 +40,7 @@ class SplitNN(FederatedMethod):
 FROM_GRADIENTS = "its encoder learns from gradients of single rows, which carry no noise"
 
 
-def train_together(method: FederatedMethod, fed: Federation, monitor: Monitor) -> None:
+def train_together(method: PrivateMethod, fed: Federation, monitor: Monitor) -> None:
     """`split_training` with a method's options; with its budget, the active party learns by DP-SGD."""
     ledger = method.plan_privacy(fed, len(fed.active.labelled_aligned), uncovered=FROM_GRADIENTS)
     split_training(fed, monitor, method.training(), private=method.private(fed, ledger))

@@ -18,12 +18,13 @@ from colonnade.methods.monitor import Monitor
 from colonnade.methods.one_shot import one_shot_training
 from colonnade.methods.options import above, at_least, one_of
 from colonnade.methods.pretrained import PretrainedMethod, pretrain_all
+from colonnade.methods.private import PrivateMethod
 from colonnade.methods.splitnn import train_together
 from colonnade.pretrain import Lesson
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _SSVFL(PretrainedMethod):
+class _SSVFL(PrivateMethod, PretrainedMethod):
     """What both algorithms share: LocalCL."""
 
     objective: str = "contrastive"  # Eq. 2; the authors' code has MoCo instead

@@ -42,7 +42,6 @@ class SSVFL(FederatedMethod):
     paper = "Zhang et al. 2024"
     summary = "splitnn on all aligned rows: contrast among labelled ones, consistency of all parties' predictions"
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
-    private_training: ClassVar[bool] = False
 
     hidden: tuple[int, ...] = (200, 100)  # encoder d-200-100-64 (§4.3)
     join: str = "mean"  # Eq. 7

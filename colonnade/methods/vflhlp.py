@@ -32,7 +32,6 @@ class _HybridPretraining(FederatedMethod):
     """The steps of Fig. 3; a subclass says which of the first two it takes."""
 
     paper = "Li et al. 2024"
-    private_training: ClassVar[bool] = False  # the constraint is no mean over rows
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Pre-train, then Algorithm 1 with L = L_vfl + β L_cons (Eq. 7)."""

@@ -102,10 +102,12 @@ def check_division(division: str) -> None:
 
 
 def sampling_rate(batch_size: int, rows: int) -> float:
-    """q = batch size / rows: Poisson samples then have that size on average."""
-    if not 1 <= batch_size <= rows:
-        raise ConfigError(f"batch_size must be between 1 and the {rows} rows for private training. Got {batch_size!r}.")
-    return batch_size / rows
+    """q = batch size / rows: Poisson samples then have that size on average; 1 where the rows are fewer."""
+    if batch_size < 1 or rows < 1:
+        raise ConfigError(
+            f"private training needs batch size and rows of at least 1. Got {batch_size!r}, {rows!r}."
+        )
+    return min(1.0, batch_size / rows)
 
 
 def steps_of(epochs: int, batch_size: int, rows: int) -> int:

@@ -15,11 +15,13 @@ from colonnade.report.assets import CSS, SCRIPT, WATCH
 from colonnade.report.curves import learning_curves
 from colonnade.report.maps import map_plots
 from colonnade.report.palette import Plot, Style, styles
+from colonnade.report.privacy import privacy_sections
 from colonnade.report.records import Record, read_records, read_target
 from colonnade.report.scores import score_by_bytes, score_panels
 from colonnade.report.summary import Row, Setting, setting_of, settings, summarise
 from colonnade.report.tables import configuration, run_figures, summary_table, versions
 from colonnade.report.text import setting_text
+from colonnade.report.tradeoff import tradeoff_sections, tradeoff_title
 from colonnade.report.traffic import traffic_plots
 from colonnade.report.verdict import title, verdict
 
@@ -68,7 +70,7 @@ def render(records: list[Record], target: float | None = None) -> str:
     rows = summarise(records, target)
     book = _Book()
     body = _body(records, rows, book, target)
-    heading, sentence = escape(title(records, rows)), escape(verdict(records, rows))
+    heading, sentence = escape(tradeoff_title(records) or title(records, rows)), escape(verdict(records, rows))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -127,10 +129,12 @@ def _body(records: list[Record], rows: list[Row], book: _Book, target: float | N
     """The sections of the page."""
     look = styles([row.method for row in rows])
     metric = records[0]["metric"]
+    parts = tradeoff_sections(records, look, book.grid)
     if len(records) == 1:
-        parts = [run_figures(records[0])]
+        parts.append(run_figures(records[0]))
     else:
-        parts = [f"<section><h2>Summary</h2>{summary_table(rows, metric, look, target)}</section>"]
+        parts.append(f"<section><h2>Summary</h2>{summary_table(rows, metric, look, target)}</section>")
+    parts += privacy_sections(records)
     panels = score_panels(rows, metric, look) if len(records) > 1 else []
     if panels:
         by_labels = len({row.labels for row in rows}) > 1

@@ -84,6 +84,12 @@ KINDS: dict[str, Kind] = {
     ),
     "masked": Kind("up", "the same, masked: only the sum over all parties can be read", tensors={"masked": ("int", 1)}),
     "average": Kind("down", "the averaged part", tensors={"average": ("float", 1)}),
+    "assignment": Kind(
+        "down",
+        "between sites, before training: which aligned rows train, validate and test, as positions in the agreed order",
+        tensors={"train": ("int", 1), "valid": ("int", 1), "test": ("int", 1)},
+        values=frozenset({"digest", "method", "codec", "protect"}),
+    ),
 }
 
 

@@ -49,18 +49,13 @@ class Wire:
 
     def carry(self, message: Message) -> Message:
         """The message as the receiver gets it."""
-        kind = KINDS.get(message.kind)
-        if kind is None:
+        if message.kind not in KINDS:
             raise WireError(
                 f"{message.sender!r} sent the undeclared kind {message.kind!r}. Declared: {', '.join(KINDS)}."
             )
         for protection in self.protections:
             message = protection.apply(message)
-        check(message)
-        if self.active is not None and (message.receiver == self.active) != (kind.direction == "up"):
-            raise WireError(
-                f"{message.kind} may only go {kind.direction}, not from {message.sender!r} to {message.receiver!r}."
-            )
+        self._check(message)
         packed = pack(message, self.precision)
         size = frame_size(packed)
         received = message if packed is message else unpack(packed)
@@ -68,6 +63,33 @@ class Wire:
         for observe in self.observers:
             observe(received)
         return received
+
+    def send(self, message: Message) -> Message:
+        """The message as it leaves for another site: protected, checked, packed, counted."""
+        for protection in self.protections:
+            message = protection.apply(message)
+        self._check(message)
+        packed = pack(message, self.precision)
+        self._count(message, frame_size(packed))
+        return packed
+
+    def receive(self, packed: Message) -> Message:
+        """A message that came from another site: unpacked, checked, counted."""
+        message = unpack(packed)
+        self._check(message)
+        self._count(message, frame_size(packed))
+        for observe in self.observers:
+            observe(message)
+        return message
+
+    def _check(self, message: Message) -> None:
+        check(message)
+        up = KINDS[message.kind].direction == "up"
+        if self.active is not None and (message.receiver == self.active) != up:
+            raise WireError(
+                f"{message.kind} may only go {KINDS[message.kind].direction}, not from {message.sender!r} to "
+                f"{message.receiver!r}."
+            )
 
     @property
     def sees_each(self) -> bool:

@@ -12,6 +12,7 @@ import torch
 import colonnade as cn
 from colonnade.methods.federated import FederatedMethod
 from colonnade.methods.network import NetworkMethod
+from colonnade.methods.private import PrivateMethod
 from colonnade.wire.codec import encode, pack
 from colonnade.wire.message import KINDS, Message
 from colonnade.wire.wire import Wire
@@ -142,6 +143,10 @@ def test_every_option_is_read(name: str, data: cn.VerticalData, monkeypatch) -> 
         averaged = small(name, aggregate=True)
         averaged.__class__ = watched
         averaged.fit(split.train)
+    if issubclass(method, PrivateMethod):
+        private = small(name, epsilon=100.0)
+        private.__class__ = watched
+        private.fit(split.train)
     assert {field.name for field in dataclasses.fields(method)} <= read
 
 

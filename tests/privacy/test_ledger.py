@@ -286,8 +286,9 @@ def test_bad_entries_are_refused():
         ledger.count("bank", "trian")
     with pytest.raises(ConfigError, match="must say in not_covered why"):
         ledger.plan("shop", "release", None)
-    with pytest.raises(ConfigError, match="batch_size must be between 1 and the 10 rows"):
-        sampling_rate(11, 10)
+    with pytest.raises(ConfigError, match=r"at least 1\. Got 0, 10"):
+        sampling_rate(0, 10)
+    assert sampling_rate(11, 10) == 1.0
 
 
 def test_an_absent_package_is_named(monkeypatch):

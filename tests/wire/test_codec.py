@@ -217,7 +217,7 @@ HEADER = {"kind": "rows", "from": "a", "to": "b", "phase": "p", "values": {}}
 @pytest.mark.parametrize(
     ("header", "text"),
     [
-        ({**HEADER, "kind": "labels"}, "a message of the undeclared kind 'labels' arrived. Declared: average, "),
+        ({**HEADER, "kind": "labels"}, "a message of the undeclared kind 'labels' arrived. Declared: account, "),
         ({**HEADER, "kind": []}, "its header holds other types than ours"),
         ({**HEADER, "from": 3}, "its header holds other types than ours"),
         ({**HEADER, "values": [1]}, "its header holds other types than ours"),

@@ -1,0 +1,150 @@
+"""The active party at its own site: assigns rows, runs a method as in one process, and writes what came of it.
+
+Nothing here knows FLARE: `link` reaches the passive sites.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from colonnade.data.ids import Ids, locate
+from colonnade.data.labels import as_labels, infer_task
+from colonnade.data.splits import Split, split
+from colonnade.data.vertical import VerticalData
+from colonnade.data.view import View
+from colonnade.errors import ConfigError, DataError, raise_all
+from colonnade.federate.description import FederationFile, SiteFile
+from colonnade.federate.parts import write_json, write_part
+from colonnade.federate.table import SiteTable
+from colonnade.federation import RemoteData
+from colonnade.methods.base import Method
+from colonnade.methods.network import NetworkMethod
+from colonnade.methods.store import method_named
+from colonnade.metrics import score
+from colonnade.wire.engines.flare import ASSIGN, FINISH, Flare, Link
+from colonnade.wire.message import KINDS, Message, Value
+from colonnade.wire.protections.text import listed, parse
+from colonnade.wire.wire import Wire
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveSite:
+    """The active party in one run."""
+
+    federation: FederationFile
+    site: SiteFile
+    table: SiteTable
+    link: Link
+
+    def train(self, name: str, options: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+        """Train a method with the passive sites; the record. This party's part of the model goes to `out`."""
+        method = _network_method(name, options)
+        parts = split(self.known(), labels=self.site.labels, seed=self.site.seed)
+        assert parts.valid is not None
+        overhead = self.assign(method, parts)
+        started = time.perf_counter()
+        method.fit(self._remote(parts.train), self._remote(parts.valid), progress=progress)
+        seconds = time.perf_counter() - started
+        record = self._record(method, parts, seconds, overhead)
+        self._tell(FINISH, "order", {}, {})
+        write_part(self.site.out, method.federation_.active, record["run"])
+        write_json(self.site.out / f"{record['run']}.json", record)
+        write_json(self.site.out / f"{record['run']}-audit.json", method.federation_.wire.audit_json())
+        return record
+
+    def known(self) -> VerticalData:
+        """What the active party knows: its own rows and labels, and of the others the agreed ids."""
+        own, name = self.table.own, self.site.party
+        if own.label is None:
+            raise DataError(f'{self.site.path}: the active party has no label. Add label = "COLUMN" to [table].')
+        problems: list[str] = []
+        labels = as_labels(own.frame[own.label].dropna(), None, f"labels of party {name!r}", problems)
+        raise_all(problems, DataError, str(self.site.path))
+        task = infer_task(labels.values)
+        views = {} if self.table.view is None else {name: self.table.view}
+        if self.table.view is not None:
+            checked = VerticalData(dict(views), labels, name)  # looks at columns and labels
+            labels, task = checked.labels, checked.task
+        views.update({party: _ids_alone(self.table.aligned) for party in self.federation.passive})
+        return VerticalData.of(views, labels, name, task)
+
+    def assign(self, method: NetworkMethod, parts: Split) -> dict[str, Any]:
+        """Tell every site which aligned rows train, validate and test; the traffic of it."""
+        assert parts.valid is not None
+        rows = {
+            "train": self._positions(parts.train.aligned),
+            "valid": self._positions(np.sort(parts.valid.labels.ids)),
+            "test": self._positions(np.sort(parts.test.labels.ids)),
+        }
+        asked = listed(getattr(method, "protect", ())) if getattr(method, "protect", ()) else []
+        up = [entry for entry in asked if KINDS[parse(entry).kind].direction == "up"]
+        values: dict[str, Value] = {"digest": self.table.digest(self.link.run), "method": method.name,
+                  "codec": getattr(method, "codec", "float32"), "protect": "+".join(up)}  # fmt: skip
+        return self._tell(ASSIGN, "assignment", rows, values)
+
+    def _tell(self, operation: str, kind: str, tensors: dict[str, Tensor], values: dict[str, Value]) -> dict[str, Any]:
+        """Put something to all sites that is no part of the method; the traffic of it."""
+        me, wire = self.site.party, Wire(active=self.site.party)
+        requests = {
+            party: Message(kind, me, party, operation, dict(tensors), dict(values)) for party in self.federation.passive
+        }
+        self.link.exchange(wire, operation, requests)
+        return wire.traffic.to_json()
+
+    def _positions(self, ids: Ids) -> Tensor:
+        at = locate(self.table.aligned, ids)
+        assert (at >= 0).all()
+        return torch.from_numpy(at.astype(np.int32))
+
+    def _remote(self, data: VerticalData) -> RemoteData:
+        remote = RemoteData.of(data.views, data.labels, data.active, data.task)
+        assert isinstance(remote, RemoteData)
+        remote.reach = lambda names, wire: Flare(names, wire, self.link)
+        return remote
+
+    def _record(self, method: NetworkMethod, parts: Split, seconds: float, overhead: dict[str, Any]) -> dict[str, Any]:
+        best = max((h for h in method.history_ if "validation" in h), key=lambda h: h["epoch"], default={})
+        ids, values = rows_to_test(parts.test)
+        return {
+            "run": self.link.run.hex(), "method": method.name, "task": method.task_, "metric": method.metric_,
+            "score": self._score(method, parts.test, ids, values), "validation": best.get("validation"),
+            "traffic": method.traffic_.to_json(), "assignment": overhead, "seconds": seconds, "seed": method.seed,
+            "config": method.options_json(), "parties": [self.site.party, *self.federation.passive],
+        }  # fmt: skip
+
+    def _score(self, method: NetworkMethod, test: VerticalData, ids: Ids, values: npt.NDArray[Any]) -> float:
+        """The metric on the test rows, whose representations each site computes from its own."""
+        fed = method.federation_
+        if fed.active.preprocessor is not None:
+            fed.active.load("predict", test.views[self.site.party], ids)
+        with fed.phase("predict"):
+            received = fed.ask("represent", table="predict")
+        out = fed.active.targets.decode(fed.active.predict("predict", received, len(ids)))
+        return float(score(method.metric_, values, out, method.classes_))
+
+
+def rows_to_test(test: VerticalData) -> tuple[Ids, npt.NDArray[Any]]:
+    """Ids and labels of the test rows, in the order in which every site holds them."""
+    ids = np.sort(test.labels.ids)
+    return ids, test.labels.of(ids)[0]
+
+
+def _ids_alone(ids: Ids) -> View:
+    return View(ids, np.zeros((len(ids), 0), np.float32), (), np.zeros((len(ids), 0), np.int32))
+
+
+def _network_method(name: str, options: dict[str, Any]) -> NetworkMethod:
+    method: Method = method_named(name)(**options)
+    if not isinstance(method, NetworkMethod) or not method.federated:
+        raise ConfigError(f"{name} does not train between sites. Use e.g. splitnn, fedonce or fedhssl.")
+    return method

@@ -1,0 +1,141 @@
+"""The two objects that a FLARE job builds: the passive party's, which publishes one operation, and the active's main.
+
+Both are part of this package, installed at each site by its owner. A job names them and brings no code.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nvflare.collab import CollabCallError, collab
+
+from colonnade.errors import ColonnadeError, ConfigError, WireError, raise_all
+from colonnade.federate.active_site import ActiveSite
+from colonnade.federate.description import FederationFile, SiteFile, read_federation, read_site
+from colonnade.federate.parts import write_json
+from colonnade.federate.passive_site import PassiveSite
+from colonnade.federate.pinned import pin_types
+from colonnade.federate.table import read_site_table
+from colonnade.wire.engines.envelope import Reply, run_in, run_of, seal_reply
+from colonnade.wire.engines.flare import Call, Link
+
+SITE, FEDERATION = "COLONNADE_SITE", "COLONNADE_FEDERATION"  # where the site's process finds its two files
+SERVER = "server"  # FLARE's name of the site where the active party is
+log = logging.getLogger(__name__)
+
+
+def files() -> tuple[SiteFile, FederationFile]:
+    """The site's own file and the federation's."""
+    missing = [name for name in (SITE, FEDERATION) if name not in os.environ]
+    if missing:
+        raise ConfigError(f"{' and '.join(missing)} are not set. Start the site by `colonnade federate join`.")
+    return read_site(Path(os.environ[SITE])), read_federation(Path(os.environ[FEDERATION]))
+
+
+class Passive:
+    """The passive party's object at its site: one `PassiveSite` for each run of a job."""
+
+    def __init__(self) -> None:
+        self.job = ""
+        self.runs = 0
+        self.site: PassiveSite | None = None
+        self._make: Callable[[bytes], PassiveSite] | None = None
+        self._turn = threading.Lock()
+
+    @collab.init
+    def open(self) -> None:
+        """Read the site's own files; what is wrong with them is said here, and to others only that something is."""
+        pin_types()
+        self.job = collab.fl_ctx.get_job_id()
+        try:
+            file, federation = files()
+            if file.party != collab.site_name:
+                raise ConfigError(f"{file.path} is for {file.party!r}, and this kit for {collab.site_name!r}.")
+            table = read_site_table(file)
+            if table.view is None:
+                raise ConfigError(f"{file.path}: [table] has no column besides the id. Name a table with columns.")
+        except ColonnadeError as error:
+            log.error("this site cannot take part: %s", error)
+        else:
+            party, active, policy, out = file.party, federation.active, file.policy, file.out
+            self._make = lambda run: PassiveSite(party, active, table, policy, run, out)
+
+    @collab.publish
+    def perform(self, frame: bytes) -> bytes:
+        """The one thing that others may call: a request in, a reply out."""
+        if collab.caller != SERVER:
+            log.warning("%r called, which is not the active party's site; refused", collab.caller)
+            return _refused(b"only the active party may ask.")
+        if self._make is None:
+            return _refused(b"the site's files have a problem; its log says which.")
+        with self._turn:
+            following = run_of(f"{self.job}/{self.runs + 1}")
+            if self.site is None or run_in(frame) == following:
+                self.site, self.runs = self._make(following), self.runs + 1
+            return self.site.answer(frame)
+
+
+def _refused(reason: bytes) -> bytes:
+    return seal_reply(Reply(bytes(16), 0, "refused", reason))
+
+
+class Active:
+    """The active party's object at FLARE's server side: one run after another."""
+
+    def __init__(self, runs: list[dict[str, Any]]) -> None:
+        self.runs = runs  # method and options of each
+
+    @collab.main
+    def train(self) -> None:
+        """Run the methods; each one's record, or what went wrong, is in the site's `out`."""
+        pin_types()
+        file, federation = files()
+        job, problems = collab.fl_ctx.get_job_id(), []
+        calls = {proxy.name: call_of(proxy, federation.timeout) for proxy in collab.clients}
+        table = read_site_table(file)
+        for number, wanted in enumerate(self.runs, 1):
+            run = run_of(f"{job}/{number}")
+            link = Link(calls, run, largest=file.policy.bytes)
+            options = {k: tuple(v) if isinstance(v, list) else v for k, v in wanted["options"].items()}
+            try:
+                progress = progress_to(file.out / f"{run.hex()}-progress.json")
+                ActiveSite(federation, file, table, link).train(wanted["method"], options, progress)
+            except ColonnadeError as error:
+                write_json(file.out / f"{run.hex()}-failed.json", {"error": str(error)})
+                problems.append(f"{wanted['method']}: {error}")
+            finally:
+                link.close()
+        raise_all(problems, WireError, "training")
+
+
+def call_of(proxy: Any, timeout: float) -> Call:
+    """How a passive site is called."""
+    name, target = proxy.name, proxy(timeout=timeout)
+
+    def call(request: bytes) -> object:
+        try:
+            return target.perform(frame=request)
+        except CollabCallError as error:
+            kind = getattr(error, "cause_type", None) or type(error).__name__
+            raise WireError(f"site {name!r} did not answer ({kind}). Look whether it runs, and at its log.") from None
+
+    return call
+
+
+def progress_to(path: Path) -> Callable[[str, int, int], None]:
+    """Writes how far training is, at most once a second."""
+    last = 0.0
+
+    def progress(phase: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 1:
+            last = time.monotonic()
+            write_json(path, {"phase": phase, "done": done, "total": total})
+
+    return progress

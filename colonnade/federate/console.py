@@ -1,0 +1,53 @@
+"""What `colonnade federate` shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from colonnade.errors import ConfigError
+from colonnade.federate.jobs import session, train
+from colonnade.federate.parts import write_json
+from colonnade.federate.processes import check_site, open_kit, running
+from colonnade.methods.options import parse_settings
+from colonnade.methods.store import method_named
+
+
+def train_and_show(folder: Path, site: Path, method: str | None, settings: list[str], out: Path | None) -> None:
+    """Train between sites, with progress, and print the score and the traffic."""
+    kit = open_kit(folder)
+    file = check_site(kit, site)
+    name = method or file.method
+    if name is None:
+        raise ConfigError(f'{site} names no method. Add [method] with name = "…" to it, or use --method.')
+    options = {**(file.options if name == file.method else {}), **parse_settings(settings)}
+    made = method_named(name)(**options)  # a wrong option is found here
+    last = ""
+
+    def show(phase: str, done: int, total: int) -> None:
+        nonlocal last
+        if (line := f"{phase}: {done} of {total}") != last:
+            print(line, flush=True)
+            last = line
+
+    record = train(kit, file, name, made.options_json() | {"seed": made.seed}, show)
+    traffic = record["traffic"]
+    print(f"{record['method']}: {record['metric']} {record['score']:.4f} on test rows")
+    print(f"sent {traffic['bytes']:,} bytes in {traffic['messages']:,} messages, {traffic['rounds']:,} rounds")
+    print(f"{record['seconds']:.1f} s of training; this party's part is in {file.out}")
+    if out is not None:
+        write_json(out, record)
+
+
+def show_status(folder: Path) -> None:
+    """Print the processes of a site and, at the active party, who is connected and what ran."""
+    kit = open_kit(folder)
+    found = running(kit)
+    print(f"{kit.party}: {f'running, {len(found)} processes' if found else 'not running'}")
+    if not kit.active or not found:
+        return
+    with session(kit) as opened:
+        here = {client.name for client in opened.get_connected_client_list()}
+        for name in kit.federation.passive:
+            print(f"{name}: {'connected' if name in here else 'not connected'}")
+        for job in opened.list_jobs():
+            print(f"job {job.get('job_id')}: {job.get('status')}, submitted {job.get('submit_time')}")

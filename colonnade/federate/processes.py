@@ -1,0 +1,163 @@
+"""Starting and stopping a party's site from its kit. A site runs on its owner's machine and under its owner's account.
+
+FLARE starts a further process for each job, in a session of its own; every process of a site knows its kit by an
+environment variable, by which all of them are found again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from colonnade.errors import ConfigError, MissingDependencyError
+from colonnade.federate.description import FederationFile, SiteFile, read_federation, read_site
+from colonnade.federate.pinned import settings
+from colonnade.federate.table import read_site_table
+
+KIT = "COLONNADE_KIT"
+_PATIENCE = 5.0  # seconds between asking a process to end and ending it
+
+
+@dataclass(frozen=True)
+class Kit:
+    """A party's folder from `federate provision`."""
+
+    folder: Path
+    federation: FederationFile
+
+    @property
+    def active(self) -> bool:
+        """Whether it is the active party's."""
+        return (self.folder / "server").is_dir()
+
+    @property
+    def party(self) -> str:
+        """Whose it is."""
+        return self.federation.active if self.active else self.folder.name
+
+    @property
+    def workspace(self) -> Path:
+        """FLARE's own folder in it."""
+        return self.folder / "server" if self.active else self.folder
+
+
+def open_kit(folder: Path) -> Kit:
+    """The kit in a folder."""
+    folder = folder.resolve()
+    if not (folder / "federation.toml").is_file():
+        raise ConfigError(f"{folder} is no kit: it has no federation.toml. Make one by `colonnade federate provision`.")
+    kit = Kit(folder, read_federation(folder / "federation.toml"))
+    if kit.party not in (kit.federation.active, *kit.federation.passive):
+        raise ConfigError(f"{folder} is no kit of {kit.federation.name!r}: a kit's folder has its party's name.")
+    return kit
+
+
+def check_site(kit: Kit, path: Path) -> SiteFile:
+    """The site's file, once all that it names was read: a problem is found here, not in the middle of a run."""
+    site = read_site(path)
+    if site.party != kit.party:
+        raise ConfigError(f"{path} is for party {site.party!r}, and the kit {kit.folder} for {kit.party!r}.")
+    read_site_table(site)
+    return site
+
+
+def start(kit: Kit, path: Path, log: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start a site's process; what it prints goes to `log`, or where ours does."""
+    site = check_site(kit, path)
+    if running(kit):
+        raise ConfigError(f"party {kit.party!r} runs already from {kit.folder}. Stop it by `colonnade federate stop`.")
+    sort = "server" if kit.active else "client"
+    who = [] if kit.active else [f"uid={kit.party}"]
+    if kit.active:
+        _store_inside(kit.workspace)
+    command = [
+        sys.executable, "-u", "-m", f"nvflare.private.fed.app.{sort}.{sort}_train", "-m", str(kit.workspace), "-s",
+        f"fed_{sort}.json", "--set", "secure_train=true", "config_folder=config", *who,
+        f"org={kit.party.replace('-', '_')}",
+    ]  # fmt: skip
+    environment = {
+        **os.environ, **settings(site.policy.bytes), KIT: str(kit.folder), "COLONNADE_SITE": str(path.resolve()),
+        "COLONNADE_FEDERATION": str(kit.folder / "federation.toml"), "OMP_NUM_THREADS": os.environ.get(
+            "OMP_NUM_THREADS", "1"),
+    }  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        output = None if log is None else stack.enter_context(log.open("ab"))
+        return subprocess.Popen(
+            command, env=environment, cwd=kit.workspace, stdout=output, stderr=output, start_new_session=True
+        )
+
+
+def _store_inside(server: Path) -> None:
+    """Let the server keep its jobs in its kit; FLARE's default is one folder for all servers of a machine."""
+    path = server / "local" / "resources.json"
+    resources: dict[str, Any] = json.loads(path.read_text())
+    resources["snapshot_persistor"]["args"]["storage"]["args"]["root_dir"] = str(server / "snapshots")
+    for component in resources["components"]:
+        if component["id"] == "job_manager":
+            component["args"]["uri_root"] = str(server / "jobs")
+    path.write_text(json.dumps(resources, indent=2))
+
+
+def running(kit: Kit) -> list[int]:
+    """The processes of a kit's site, of this user."""
+    try:
+        import psutil
+    except ImportError:
+        raise MissingDependencyError("`federate` needs FLARE. Run: pip install 'colonnade[federate]'") from None
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(KIT) == str(kit.folder) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def stop(kit: Kit) -> int:
+    """End all processes of a kit's site, by asking first; how many there were."""
+    import psutil
+
+    processes = []
+    for pid in running(kit):
+        with contextlib.suppress(psutil.Error):
+            processes.append(psutil.Process(pid))
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.terminate()
+    _, alive = psutil.wait_procs(processes, timeout=_PATIENCE)
+    for process in alive:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(alive, timeout=_PATIENCE)
+    return len(processes)
+
+
+def join(kit: Kit, path: Path) -> int:
+    """Run a site until it ends, is interrupted or terminated; its exit code."""
+    process = start(kit, path)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        stop(kit)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+
+
+def wait_until(ready: Any, seconds: float, step: float = 0.2) -> bool:
+    """Whether `ready()` became true in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if ready():
+            return True
+        time.sleep(step)
+    return False
