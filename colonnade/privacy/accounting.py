@@ -104,9 +104,7 @@ def check_division(division: str) -> None:
 def sampling_rate(batch_size: int, rows: int) -> float:
     """q = batch size / rows: Poisson samples then have that size on average; 1 where the rows are fewer."""
     if batch_size < 1 or rows < 1:
-        raise ConfigError(
-            f"private training needs batch size and rows of at least 1. Got {batch_size!r}, {rows!r}."
-        )
+        raise ConfigError(f"private training needs batch size and rows of at least 1. Got {batch_size!r}, {rows!r}.")
     return min(1.0, batch_size / rows)
 
 
