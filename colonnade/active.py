@@ -34,7 +34,7 @@ class Targets:
         self.task = task
         self.classes = np.unique(values) if task != "regression" else np.zeros(0)
         self.mean, self.scale = 0.0, 1.0
-        if task == "regression":
+        if task == "regression" and len(values):  # none while a saved model is rebuilt
             self.mean = float(np.mean(values))
             self.scale = float(np.std(values)) or 1.0
         self.outputs = 1 if task == "regression" else len(self.classes)

@@ -21,6 +21,7 @@ from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import describe_options, one_of, parse_settings
 from colonnade.methods.store import method_named
 from colonnade.report.leakage import by_threat, headlines, points, spots
+from colonnade.report.privacy import privacy_line
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
 from colonnade.report.tables import target_text
 from colonnade.report.text import aligned_text, bytes_text, labels_text, score_text
@@ -112,6 +113,8 @@ def _print_run(record: dict[str, Any]) -> None:
         "sent", f"{bytes_text(traffic['bytes'])} in {traffic['messages']:,} messages, {traffic['rounds']:,} rounds"
     )
     table.add_row("time", f"{record['seconds']:.1f} s")
+    if record.get("privacy"):
+        table.add_row("privacy", privacy_line(record["privacy"]))
     console.print(table)
 
 

@@ -41,7 +41,7 @@ th[aria-sort] button::after { content: " \\2191"; }
 th[aria-sort=descending] button::after { content: " \\2193"; }
 .in-order tr.starts > * { border-top: 2px solid var(--soft); }
 tbody tr:hover > * { background: var(--panel); }
-tr.best th, tr.best td:nth-child(4) { font-weight: 600; }
+tr.best th, .sortable tr.best td:nth-child(4) { font-weight: 600; }
 .sortable th[scope=row] { position: sticky; left: 0; background: var(--paper); max-width: 16rem; overflow: hidden;
   text-overflow: ellipsis; }
 .swatch { display: inline-block; width: .7em; height: .7em; border-radius: 2px; margin-right: .5em; }
@@ -49,7 +49,7 @@ tr.best th, tr.best td:nth-child(4) { font-weight: 600; }
   margin-left: .4em; min-width: 6.2em; text-align: center; }
 .mark.best { background: var(--good); color: var(--good-ink); }
 .mark.close { background: var(--near); color: var(--near-ink); }
-td:nth-child(4):not(:has(.mark))::after { content: ""; display: inline-block; width: 6.2em; margin-left: .7em;
+.sortable td:nth-child(4):not(:has(.mark))::after { content: ""; display: inline-block; width: 6.2em; margin-left: .7em;
   font-size: .75rem; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem 1.5rem; }
 figure { margin: 0; min-width: 0; }
@@ -81,7 +81,7 @@ footer { padding: 2.5rem 1.25rem 2rem; }
   .sortable th[scope=row] { max-width: 9rem; }
   .sortable { font-size: .875rem; }
   .mark { display: table; min-width: 0; margin: 0 0 0 auto; font-size: .7rem; }
-  td:nth-child(4):not(:has(.mark))::after { display: none; }
+  .sortable td:nth-child(4):not(:has(.mark))::after { display: none; }
 }
 @media print {
   :root { --ink: #000; --soft: #444; --paper: #fff; --panel: #fff; --rule: #bbb; --good: #fff; --good-ink: #000;

@@ -30,20 +30,27 @@ def privacy_sections(records: list[dict[str, Any]]) -> list[str]:
     return [part for part in (_protections(records), _budgets(records)) if part]
 
 
+def privacy_line(privacy: dict[str, Any]) -> str:
+    """The budget of a run in one line."""
+    spent, delta = three_digits(privacy["nominal"]), privacy["delta"]
+    if privacy["covered"]:
+        return f"ε = {spent} at δ = {delta:g}, {privacy['division']} division"
+    return f"no guarantee: the noise is that of ε = {spent}, and not all that was released is covered (see the page)"
+
+
 def plain_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], words: int = 1) -> str:
     """A table that keeps its order; the first `words` columns are text, the others numbers."""
     side = [' style="padding:.3rem .7rem"' + ("" if i < words else ' class="number"') for i in range(len(heads))]
     head = "".join(f'<th scope="col"{side[i]}><b>{escape(name)}</b></th>' for i, name in enumerate(heads))
-    body = "".join(f"<tr>{''.join(_cell(v, i, i < words) for i, v in enumerate(row))}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(_cell(v, i < words) for i, v in enumerate(row))}</tr>" for row in rows)
     return (
         f'<div class="scroll"><table><caption><span>{escape(caption)}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def _cell(value: Any, place: int, is_text: bool) -> str:
-    mark = '<span class="mark" hidden></span>' if place == 3 else ""  # the style sheet keeps room for one there
-    return f"<td{'' if is_text else ' class=number'}>{escape(_text(value))}{mark}</td>"
+def _cell(value: Any, is_text: bool) -> str:
+    return f"<td{'' if is_text else ' class=number'}>{escape(_text(value))}</td>"
 
 
 def _text(value: Any) -> str:
