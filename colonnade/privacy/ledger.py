@@ -172,7 +172,6 @@ def _headline(ledger: Ledger, delta: float, division: Division, parties: int) ->
     spent = ledger.epsilon(delta, division, nominal=True)
     whom = "one party" if parties == 1 else f"{parties} parties"
     figure = f"ε = {spent:.3g} at δ = {delta:g} ({division} division over {whom})"
-    figure = f"ε = {spent:.3g} at δ = {delta:g} ({division} division over {over})"
     if not math.isfinite(ledger.epsilon(delta, division)):
         why = f"The accountant would say {figure}, but it does not hold." if math.isfinite(spent) else ""
         return [f"No differential privacy guarantee: some entry is not covered or has no noise. {why}".strip()]
