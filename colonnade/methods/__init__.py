@@ -10,14 +10,20 @@ from colonnade.methods.hybrid import Hybrid
 from colonnade.methods.lightgbm import LightGBM
 from colonnade.methods.linear import Linear
 from colonnade.methods.local import Local
+from colonnade.methods.mmvfl import MMVFL
+from colonnade.methods.secureboost import SecureBoost
 from colonnade.methods.splitnn import SplitNN
 from colonnade.methods.ss_vfl import SSVFLC, SSVFLI
 from colonnade.methods.ssvfl import SSVFL, SSVFLDP
+from colonnade.methods.vafl import VAFL
 from colonnade.methods.vflhlp import VFLHLP, VFLHLPA, VFLHLPP
 
 METHODS: dict[str, type[Method]] = {
     "local": Local,
     "splitnn": SplitNN,
+    "vafl": VAFL,
+    "mmvfl": MMVFL,
+    "secureboost": SecureBoost,
     "combined": Combined,
     "linear": Linear,
     "lightgbm": LightGBM,
@@ -43,10 +49,12 @@ METHODS: dict[str, type[Method]] = {
 
 __all__ = [
     "METHODS",
+    "MMVFL",
     "SSVFL",
     "SSVFLC",
     "SSVFLDP",
     "SSVFLI",
+    "VAFL",
     "VFLHLP",
     "VFLHLPA",
     "VFLHLPP",
@@ -66,5 +74,6 @@ __all__ = [
     "Linear",
     "Local",
     "Method",
+    "SecureBoost",
     "SplitNN",
 ]

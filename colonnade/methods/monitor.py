@@ -25,6 +25,7 @@ class Training:
     learning_rate: float
     weight_decay: float
     seed: int
+    max_bytes: int | None = None  # of the whole run; None sets no limit
 
     @property
     def update(self) -> dict[str, Any]:

@@ -155,6 +155,7 @@ class NetworkMethod(Method):
         if isinstance(data, RemoteData):
             if elsewhere := [name for name in own if name != data.active]:
                 raise ConfigError(f"encoders names {elsewhere}, whose networks are made at their own sites.")
+            active.keeper, active.secret = data.keeper, data.secret
             return Federation(active, data.reach(names, self.wire()))
         passive = [PassiveParty(name, views[name], aligned, encoder=own.get(name), device=device) for name in names]
         for party in passive:

@@ -117,7 +117,7 @@ class Averaging:
                 "Masks protect from three parties on.",
                 stacklevel=3,
             )
-        self.masks = Masks()
+        self.masks = Masks(self.fed.active.secret_for("masks"))
         with self.fed.phase("setup"):
             keys = self.fed.ask("introduce")
         own = [] if self.towers is None else [self.masks.public]

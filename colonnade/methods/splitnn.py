@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from colonnade.federation import Federation
+from colonnade.methods.byte_budget import ByteBudget
 from colonnade.methods.federated import FederatedMethod
 from colonnade.methods.monitor import Monitor, Training, batches
+from colonnade.methods.options import at_least
 from colonnade.methods.private import PrivateMethod
 from colonnade.methods.private_head import Private, private_exchanges
 from colonnade.seeds import generator
@@ -30,6 +32,24 @@ class SplitNN(PrivateMethod, FederatedMethod):
     name = "splitnn"
     paper = "Vepakomma et al. 2019"
     summary = "ordinary VFL: representations up, gradients down, for every batch of aligned labelled rows"
+
+    max_bytes: int | None = None  # training stops before all traffic would exceed this (SplitNN-Comm); none: no limit
+
+    def check(self, problems: list[str]) -> None:
+        """Append what is wrong with the options."""
+        super().check(problems)
+        if self.max_bytes is None:
+            return
+        at_least(problems, "max_bytes", self.max_bytes, 1, hint="Use none for no limit.")
+        if self.epsilon is not None:
+            problems.append(
+                f"max_bytes={self.max_bytes!r} cannot be combined with epsilon={self.epsilon!r}: the noise is planned "
+                f"for a number of steps, whose samples differ in size. Lower epochs instead."
+            )
+
+    def training(self) -> Training:
+        """How the supervised phase updates, and when it stops."""
+        return replace(super().training(), max_bytes=self.max_bytes)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Train from scratch."""
@@ -56,16 +76,26 @@ def split_training(
 ) -> None:
     """Train all encoders and the head together; the last phase of every method that fine-tunes.
 
-    Line numbers are those of Castiglia et al. 2022, Alg. 2, from line 5 on.
+    Line numbers are those of Castiglia et al. 2022, Alg. 2, from line 5 on. With `training.max_bytes`, training stops
+    before the batch that would exceed them, and the last entry of the history says so.
     """
     active = fed.active
     rows = active.labelled_aligned.to(active.device, torch.int32)
     active.begin(**training.update)
     with fed.phase(monitor.name):
         fed.tell("begin", **training.update)
-        with _epochs(fed, rows, training, monitor.name, penalty, private) as epoch_of:
+        budget = None if training.max_bytes is None else ByteBudget(fed, monitor.name, training.max_bytes)
+        first = min(training.batch_size, len(rows))
+        if budget is not None:
+            budget.need(first)
+        with _epochs(fed, rows, training, monitor.name, penalty, private, budget) as epoch_of:
             for epoch in range(1, monitor.epochs + 1):
-                if monitor.after(epoch, epoch_of() / len(rows)):
+                stop = monitor.after(epoch, epoch_of() / len(rows))
+                ends = stop or epoch == monitor.epochs
+                if budget is not None and (budget.reached or not (ends or budget.pays_for(first))):
+                    monitor.history[-1]["stopped"] = "max_bytes"
+                    stop = True
+                if stop:
                     break
         monitor.recall()
 
@@ -78,8 +108,9 @@ def _epochs(
     name: str,
     penalty: Callable[[], Tensor] | None,
     private: Private | None,
+    budget: ByteBudget | None,
 ) -> Iterator[Callable[[], Tensor]]:
-    """What makes one epoch over the rows (n,); the sum of their losses."""
+    """What makes one epoch over the rows (n,); the sum of their losses, or n times the mean where it was cut short."""
     if private is not None:
         with private_exchanges(fed, rows, private) as epoch:
             yield epoch
@@ -94,9 +125,11 @@ def _epochs(
         return loss * len(batch)
 
     def plain_epoch() -> Tensor:
-        total = torch.zeros((), device=active.device)
-        for batch in batches(rows, training.batch_size, order):  # l.6: 𝓑^t
+        total, seen = torch.zeros((), device=active.device), 0
+        every = batches(rows, training.batch_size, order)
+        for batch in every if budget is None else budget.within(every):  # l.6: 𝓑^t
             total += steps.run(step, batch)
-        return total
+            seen += len(batch)
+        return total if seen == len(rows) else total * (len(rows) / seen)
 
     yield plain_epoch

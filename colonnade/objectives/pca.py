@@ -64,7 +64,7 @@ class PCA:
         used = min(len(table), self.max_rows)
         check("PCA", whole("width", width, "It is the number of components."), _too_wide(width, columns, used))
         picked = torch.arange(used, device=table.x.device) * len(table) // used
-        x = _one_hot(table, picked)  # (R, M) float64
+        x = one_hot_rows(table, picked)  # (R, M) float64
         mean = x.mean(0)
         _, _, vt = torch.linalg.svd(x - mean, full_matrices=False)
         top = vt[:width]  # (D, M)
@@ -89,7 +89,7 @@ def _starts(sizes: Sequence[int]) -> Tensor:
     return torch.tensor([0, *sizes[:-1]]).cumsum(0)[: len(sizes)]
 
 
-def _one_hot(table: Table, rows: Tensor) -> Tensor:
+def one_hot_rows(table: Table, rows: Tensor) -> Tensor:
     """These rows as (B, M) float64, zeros where a category is unknown."""
     x, *codes = table.rows(rows)
     parts = [x.flatten(1).double()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import colonnade as cn
@@ -12,6 +13,7 @@ NETWORK: dict[str, Any] = {"hidden": (24,), "width": 12, "epochs": 30, "batch_si
 PRETRAINED: dict[str, Any] = {"pretrain_epochs": 4, "pretrain_batch_size": 64}
 SMALL: dict[str, dict[str, Any]] = {
     "lightgbm": {"trees": 40},
+    "secureboost": {"trees": 40, "depth": 3, "learning_rate": 0.2, "encrypt": False},
     "fed-local-ssl": {"projection": 16},
     "fedonce-pca": {"width": 3},
     "fedonce-l1": {"epsilon": 200.0, "learning_rate": 0.3},
@@ -22,7 +24,8 @@ SMALL: dict[str, dict[str, Any]] = {
 def small(name: str, **options: Any) -> cn.Method:
     """The method with small networks and few epochs."""
     method = cn.METHODS[name]
-    base = NETWORK if issubclass(method, NetworkMethod) else {}
+    known = {field.name for field in fields(method)}
+    base = {k: v for k, v in NETWORK.items() if k in known} if issubclass(method, NetworkMethod) else {}
     if issubclass(method, PretrainedMethod):
         base = {**base, **PRETRAINED}
     return method(**{**base, **SMALL.get(name, {}), **options})

@@ -23,7 +23,9 @@ AVERAGED = [name for name in FEDERATED if hasattr(cn.METHODS[name], "aggregate")
 
 def tiny(name: str, **options: Any) -> Any:
     """Two epochs of each sort."""
-    short = {"epochs": 2, "patience": 2, "batch_size": 24}
+    short = {"epochs": 2, "patience": 2}
+    if "batch_size" in cn.METHODS[name]().get_params():
+        short["batch_size"] = 24
     if hasattr(cn.METHODS[name], "pretrain_epochs"):
         short |= {"pretrain_epochs": 2, "pretrain_batch_size": 32}
     return small(name, **{**short, **options})
