@@ -5,26 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import platform
 import re
 import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import colonnade
+from colonnade.data.arrange import biased
 from colonnade.data.datasets import dataset
-from colonnade.data.splits import Split, transductive
+from colonnade.data.datasets.dataset import VARIABLE, Dataset, joined
+from colonnade.data.splits import Split, split, transductive
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
 from colonnade.methods.base import Method
 from colonnade.methods.federated import FederatedMethod
 from colonnade.methods.network import NetworkMethod
 from colonnade.methods.private import privacy_of
+from colonnade.methods.secureboost import SecureBoost
 from colonnade.methods.store import method_named
 
 MAP_ROWS = 600  # test rows shown on the map of the joint representation
@@ -43,6 +48,9 @@ class Cell:
     options: dict[str, Any] = field(default_factory=dict)
     with_map: bool = False
     protocol: str = "inductive"  # "transductive": the unlabelled training rows are the test rows
+    active: str | None = None  # who holds the labels; the data's own active party by default
+    rows: int | None = None  # at most so many
+    bias: tuple[float, int] | None = None  # the host's share of so many dominant columns; see `arrange.biased`
 
     def build(self) -> Method:
         """The method, with its options checked."""
@@ -63,11 +71,17 @@ class Cell:
 
     def split(self) -> tuple[Split, str]:
         """The rows, and the metric they are scored by."""
+        parts, metric = self._parts()
+        return parts if self.bias is None else biased(parts, *self.bias, self.seed), metric
+
+    def _parts(self) -> tuple[Split, str]:
         if self.data.endswith(".toml"):
             from colonnade.data.description import read_description
 
-            if self.parties is not None:
-                raise ConfigError(f"{self.data} says who the parties are. Leave --parties out.")
+            given = {"parties": self.parties, "active": self.active, "rows": self.rows}
+            wrong = " and ".join(f"--{name}" for name, value in given.items() if value is not None)
+            if wrong:
+                raise ConfigError(f"{self.data} says who the parties are. Leave {wrong} out.")
             description = read_description(Path(self.data))
             if self.protocol == "transductive":
                 parts = self._transductive(description.data)
@@ -79,9 +93,10 @@ class Cell:
                 f"--data {self.data} is a table. Describe the parties' tables in a TOML file: see the README."
             )
         source = dataset(self.data)
+        data, test = _arranged(source, self.parties, self.active, self.rows, os.environ.get(VARIABLE))
         if self.protocol == "transductive":
-            return self._transductive(source.load(self.parties)), source.metric
-        return source(labels=self.labels, aligned=self.aligned, seed=self.seed, parties=self.parties), source.metric
+            return self._transductive(joined(data, test)), source.metric
+        return split(data, labels=self.labels, aligned=self.aligned, seed=self.seed, test=test), source.metric
 
     def _transductive(self, data: VerticalData) -> Split:
         if self.labels is None or self.aligned != 1.0:
@@ -103,11 +118,25 @@ class Cell:
             self.protocol,
             options,
             colonnade.__version__,
+            *self.arrangement().items(),
         ]
         digest = hashlib.blake2b(json.dumps(content).encode(), digest_size=5).hexdigest()
         method = "".join(c if c.isalnum() or c in "-=." else "_" for c in self.method)
         labels = "all" if self.labels is None else f"{self.labels:g}"
         return f"{method}-labels{labels}-aligned{self.aligned:g}-seed{self.seed}-{digest}"
+
+    def arrangement(self) -> dict[str, Any]:
+        """How the data are arranged otherwise than they come, if they are."""
+        given = {"active": self.active, "rows": self.rows, "bias": self.bias}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@lru_cache(maxsize=2)
+def _arranged(
+    source: Dataset, parties: int | None, active: str | None, rows: int | None, root: str | None
+) -> tuple[VerticalData, VerticalData | None]:
+    """The rows of a data set; kept, as the cells of a comparison share them. `root` is where the files are."""
+    return source.arranged(parties, active, rows)
 
 
 def _contents(data: str) -> list[Any] | None:
@@ -154,12 +183,15 @@ def run_cell(cell: Cell, progress: Callable[[str, int, int], None] | None = None
             **model.options_json(),
             "labels": cell.labels, "aligned": cell.aligned, "seed": cell.seed, "parties": list(parts.train.views),
             "active": parts.train.active, "protocol": cell.protocol, "rows": sizes(parts),
+            **({"arrangement": {"parties": cell.parties, **cell.arrangement()}} if cell.arrangement() else {}),
         },
         "versions": versions(),
         "history": [{k: v for k, v in epoch.items() if _finite(v)} for epoch in model.history_],
     }  # fmt: skip
     if isinstance(model, FederatedMethod) and model.protections_:
         record["protections"] = model.protections_
+    if isinstance(model, SecureBoost):
+        record["gradients"] = model.gradients_
     if isinstance(model, NetworkMethod) and (privacy := privacy_of(model)) is not None:
         record["privacy"] = privacy
     if cell.with_map and isinstance(model, NetworkMethod):
@@ -182,6 +214,7 @@ def joint_map(model: NetworkMethod, parts: Split, seed: int) -> dict[str, Any]:
     """Test rows in two dimensions (t-SNE of the joint representation), with their labels."""
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
+    from sklearn.metrics import silhouette_score
 
     ids = np.random.default_rng(seed).permutation(parts.test.labels.ids)[:MAP_ROWS]
     rows = parts.test.only(np.sort(ids))
@@ -190,7 +223,10 @@ def joint_map(model: NetworkMethod, parts: Split, seed: int) -> dict[str, Any]:
     perplexity = min(30.0, max(2.0, (len(h) - 1) / 4))
     points = TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(h)
     values, _ = rows.labels.of(next(iter(rows.views.values())).ids)
-    return {"points": np.round(points.astype(float), 2).tolist(), "labels": values.tolist()}
+    found = {"points": np.round(points.astype(float), 2).tolist(), "labels": values.tolist()}
+    if parts.test.task != "regression" and 1 < len(np.unique(values)) < len(values):
+        found["silhouette"] = float(silhouette_score(h, values))  # of the representation, not of the map
+    return found
 
 
 def versions() -> dict[str, str]:

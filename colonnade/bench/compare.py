@@ -35,6 +35,9 @@ def grid(
     parties: int | None = None,
     settings: dict[str, Any] | None = None,
     protocol: str = "inductive",
+    active: str | None = None,
+    rows: int | None = None,
+    bias: tuple[float, int] | None = None,
 ) -> list[Cell]:
     """All cells of a comparison, checked before the first one runs.
 
@@ -47,8 +50,9 @@ def grid(
         for value in dict.fromkeys(v for v in values if list(values).count(v) > 1)
     ]
     raise_all(repeated, ConfigError, "compare")
+    arrangement: dict[str, Any] = {"active": active, "rows": rows, "bias": bias}
     cells = [
-        Cell(method, data, n, fraction, seed, parties, per_method[method], protocol=protocol)
+        Cell(method, data, n, fraction, seed, parties, per_method[method], protocol=protocol, **arrangement)
         for n, fraction, seed, method in itertools.product(labels, aligned, range(seeds), methods)
     ]
     for cell in cells[: len(methods)]:

@@ -51,7 +51,11 @@ def write_report(folder: Path | str, out: Path | str | None = None) -> Path:
     """
     folder = Path(folder)
     text = render(read_records(folder), read_target(folder))
-    target = folder / "report.html" if out is None else Path(out)
+    return write_whole(folder / "report.html" if out is None else Path(out), text)
+
+
+def write_whole(target: Path, text: str) -> Path:
+    """Write a file in one step: it is there whole, or as it was."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
@@ -68,9 +72,14 @@ def write_report(folder: Path | str, out: Path | str | None = None) -> Path:
 def render(records: list[Record], target: float | None = None) -> str:
     """The whole page as text; with a target score, the table says how many bytes it took to reach it."""
     rows = summarise(records, target)
-    book = _Book()
+    book = Book()
     body = _body(records, rows, book, target)
-    heading, sentence = escape(tradeoff_title(records) or title(records, rows)), escape(verdict(records, rows))
+    return shell(tradeoff_title(records) or title(records, rows), verdict(records, rows), body, book)
+
+
+def shell(heading: str, sentence: str, body: str, book: Book) -> str:
+    """The page around its sections: a heading, the sentence that says what came out, and the plots of `book`."""
+    heading, sentence = escape(heading), escape(sentence)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -84,7 +93,7 @@ def render(records: list[Record], target: float | None = None) -> str:
     )
 
 
-class _Book:
+class Book:
     """Collects the plots of the page; each is drawn into the element that carries its number."""
 
     def __init__(self) -> None:
@@ -125,7 +134,7 @@ def _plotly(module: str) -> Any:
         raise MissingDependencyError("The report needs plotly. Install it: pip install 'colonnade[report]'") from error
 
 
-def _body(records: list[Record], rows: list[Row], book: _Book, target: float | None) -> str:
+def _body(records: list[Record], rows: list[Row], book: Book, target: float | None) -> str:
     """The sections of the page."""
     look = styles([row.method for row in rows])
     metric = records[0]["metric"]
@@ -148,7 +157,7 @@ def _body(records: list[Record], rows: list[Row], book: _Book, target: float | N
     return "\n".join(parts)
 
 
-def _details(records: list[Record], rows: list[Row], look: dict[str, Style], book: _Book) -> str:
+def _details(records: list[Record], rows: list[Row], look: dict[str, Style], book: Book) -> str:
     """What belongs to one setting; a list above it chooses which, when there are several."""
     every = settings(rows)
     groups = []
@@ -168,7 +177,7 @@ def _details(records: list[Record], rows: list[Row], look: dict[str, Style], boo
     return f"<section><h2>One setting in detail</h2>{bar}{''.join(groups)}</section>"
 
 
-def _one_setting(records: list[Record], rows: list[Row], setting: Setting, look: dict[str, Style], book: _Book) -> str:
+def _one_setting(records: list[Record], rows: list[Row], setting: Setting, look: dict[str, Style], book: Book) -> str:
     """The subsections of one setting; those without anything to show are left out."""
     mine = [record for record in records if setting_of(record) == setting]
     trade = score_by_bytes([row for row in rows if row.setting == setting], records[0]["metric"], look)

@@ -25,8 +25,10 @@ ROWS = {  # rows of the split data, official test rows or None
     "mnist10k_multiview": (10000, None),
     "phishing": (11055, None),
     "covtype20k": (20000, None),
+    "covtype20k-binary": (20000, None),
     "superconduct": (21263, None),
     "ujiindoorloc": (19937, 1111),
+    "ujiindoorloc-longitude": (19937, 1111),
     "credit_default": (30000, None),
     "adult": (32561, 16281),
     "criteo": (20000, None),
@@ -51,7 +53,7 @@ ROWS = {  # rows of the split data, official test rows or None
     "imagenet100": None,
 }
 BLOCKS = [("diabetes", 5), ("wine", 4), ("phishing", 10), ("covtype20k", 4), ("superconduct", 8), ("superconduct", 10)]
-NATURAL = [("breast_cancer", 3), ("mfeat", 6), ("mnist", 2), ("fashion_mnist", 2), ("modelnet10", 3)]
+NATURAL = [("breast_cancer", 3), ("mfeat", 6), ("mnist", 2), ("fashion_mnist", 2), ("modelnet10", 3), ("avazu", 3)]
 
 
 def there(name: str) -> Dataset:

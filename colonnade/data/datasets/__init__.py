@@ -23,7 +23,14 @@ from colonnade.data.datasets.rendered import (
     MODELNET10_12,
     MODELNET10_12_SILHOUETTES,
 )
-from colonnade.data.datasets.tabular import COVTYPE20K, PHISHING, SUPERCONDUCT, UJIINDOORLOC
+from colonnade.data.datasets.tabular import (
+    COVTYPE20K,
+    COVTYPE20K_BINARY,
+    PHISHING,
+    SUPERCONDUCT,
+    UJIINDOORLOC,
+    UJIINDOORLOC_LONGITUDE,
+)
 from colonnade.errors import ConfigError, did_you_mean
 
 DATASETS: dict[str, Dataset] = {
@@ -39,8 +46,10 @@ DATASETS: dict[str, Dataset] = {
     "mnist10k_multiview": MNIST10K_MULTIVIEW,
     "phishing": PHISHING,
     "covtype20k": COVTYPE20K,
+    "covtype20k-binary": COVTYPE20K_BINARY,
     "superconduct": SUPERCONDUCT,
     "ujiindoorloc": UJIINDOORLOC,
+    "ujiindoorloc-longitude": UJIINDOORLOC_LONGITUDE,
     "credit_default": CREDIT_DEFAULT,
     "adult": ADULT,
     "criteo": CRITEO,

@@ -15,7 +15,7 @@ from colonnade.data.view import View
 
 _SITE_APP = ["banner_pos", "site_id", "site_domain", "site_category", "app_id", "app_domain", "app_category"]
 _DEVICE = ["C1", "device_id", "device_ip", "device_model", "device_type", "device_conn_type"]
-_DEVICE += [f"C{i}" for i in range(14, 22)]
+_CONTEXT = [f"C{i}" for i in range(14, 22)]
 _USER = ["gender", "age", "occupation", "zip"]  # all four are codes, the age a bracket
 
 
@@ -35,13 +35,17 @@ def read_criteo(parties: int, path: Path) -> VerticalData:
 def read_avazu(parties: int, path: Path) -> VerticalData:
     """8,999 advertisements of one hour; parties site_app (7 columns, active) and device (14). Avazu.
 
+    With three parties, the eight anonymous fields of the device's are a party of their own, context.
     Everything is categorical. The impression's id and the hour, which is the same in all rows, are left out.
     """
     import pandas as pd
 
     frame = pd.read_csv(path, dtype={"id": str})
-    views = {"site_app": frame[_SITE_APP], "device": frame[_DEVICE]}
-    return VerticalData(views, frame["click"].to_numpy(), categorical={"site_app": _SITE_APP, "device": _DEVICE})
+    shares = {"site_app": _SITE_APP, "device": _DEVICE + _CONTEXT}
+    if parties == 3:
+        shares |= {"device": _DEVICE, "context": _CONTEXT}
+    views = {name: frame[columns] for name, columns in shares.items()}
+    return VerticalData(views, frame["click"].to_numpy(), categorical=shares)
 
 
 def read_movielens1m(parties: int, ratings: Path, users: Path, movies: Path) -> VerticalData:
@@ -103,14 +107,15 @@ CRITEO = Dataset(
 AVAZU = Dataset(
     name="avazu",
     title="clicks on mobile advertisements (Avazu), one hour",
-    parties="site_app: where the advertisement was shown, active; device: who saw it, and anonymous fields",
+    parties="site_app: where the advertisement was shown, active; device: who saw it, and anonymous fields "
+    "(with 3 parties those are context's)",
     task="binary",
     metric="auc",
     source="Avazu Click-Through Rate Prediction (Kaggle): 8,999 consecutive rows of the training file's first hour",
     terms="bound to the rules of the competition; not to be passed on",
     read=read_avazu,
     files=("avazu_sample/avazu_sample.csv.gz",),
-    party_numbers=(2,),
+    party_numbers=(2, 3),
 )
 
 MOVIELENS1M = Dataset(

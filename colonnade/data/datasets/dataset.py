@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from colonnade.data.arrange import fewer, hosted
 from colonnade.data.labels import Labels, Task
 from colonnade.data.splits import Split, split
 from colonnade.data.vertical import VerticalData
@@ -55,11 +56,31 @@ class Dataset:
 
     def load(self, parties: int | None = None) -> VerticalData:
         """All rows, those of an official test set included, divided among `parties` parties."""
-        rows = self._rows(parties)
-        return _joined(*rows) if isinstance(rows, tuple) else rows
+        return joined(*self.arranged(parties))
+
+    def arranged(
+        self, parties: int | None = None, active: str | None = None, rows: int | None = None
+    ) -> tuple[VerticalData, VerticalData | None]:
+        """All rows, and the official test rows where there are some.
+
+        Args:
+            parties: number of parties, where the data set can be divided differently.
+            active: the party that holds the labels, or `server` for one without columns; the data set's own by default.
+            rows: at most so many, of each of the two.
+        """
+        found = self._rows(parties)
+        data, test = found if isinstance(found, tuple) else (found, None)
+        return hosted(fewer(data, rows), active), None if test is None else hosted(fewer(test, rows), active)
 
     def __call__(
-        self, *, labels: float | None = None, aligned: float = 1.0, seed: int = 0, parties: int | None = None
+        self,
+        *,
+        labels: float | None = None,
+        aligned: float = 1.0,
+        seed: int = 0,
+        parties: int | None = None,
+        active: str | None = None,
+        rows: int | None = None,
     ) -> Split:
         """Training, validation and test rows; an official test set is the test part.
 
@@ -68,9 +89,10 @@ class Dataset:
             aligned: fraction of the training rows that stay aligned.
             seed: of the draw.
             parties: number of parties, where the data set can be divided differently.
+            active: the party that holds the labels, or `server` for one without columns; the data set's own by default.
+            rows: at most so many, of the official test rows too.
         """
-        rows = self._rows(parties)
-        data, test = rows if isinstance(rows, tuple) else (rows, None)
+        data, test = self.arranged(parties, active, rows)
         return split(data, labels=labels, aligned=aligned, seed=seed, test=test)
 
     def _rows(self, parties: int | None) -> Rows:
@@ -132,8 +154,10 @@ class Dataset:
         )
 
 
-def _joined(first: VerticalData, second: VerticalData) -> VerticalData:
+def joined(first: VerticalData, second: VerticalData | None) -> VerticalData:
     """The rows of both, whose views have the same columns and vocabularies."""
+    if second is None:
+        return first
     views = {name: _stacked(view, second.views[name]) for name, view in first.views.items()}
     labels = Labels(
         np.concatenate([first.labels.ids, second.labels.ids]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from colonnade.data.view import View
 
 CRITICAL_TEMPERATURE = 185.0  # K, the highest in the data: targets lie in [0, 1]
 NOT_HEARD = -105.0  # dBm, just below the weakest signal in the data
+WEST, EAST = -7696.0, -7299.0  # m, the ends of the campus: targets lie in [0, 1]
 
 _PROPERTIES = (
     "atomic_mass",
@@ -34,8 +37,11 @@ def read_phishing(parties: int, path: Path) -> VerticalData:
     return VerticalData(blocks(numeric(x.toarray()), parties), y.astype(np.int64))
 
 
-def read_covtype20k(parties: int, path: Path) -> VerticalData:
-    """20,000 patches of forest; parties terrain (10 columns) and cover (wilderness and soil), or blocks. UCI 31."""
+def read_covtype20k(parties: int, path: Path, *, binary: bool = False) -> VerticalData:
+    """20,000 patches of forest; parties terrain (10 columns) and cover (wilderness and soil), or blocks. UCI 31.
+
+    With `binary`, the task is to tell lodgepole pine, the most frequent type, from all others.
+    """
     import pandas as pd
 
     values = pd.read_csv(path, header=None).to_numpy()  # (N, 55), the class last
@@ -44,7 +50,10 @@ def read_covtype20k(parties: int, path: Path) -> VerticalData:
     cover = [f"wilderness{i}" for i in range(1, 5)] + [f"soil{i}" for i in range(1, 41)]
     view = numeric(values[:, :54], terrain + cover)
     natural = {"terrain": pick(view, terrain), "cover": pick(view, cover)}
-    return VerticalData(natural if parties == 2 else blocks(view, parties), values[:, 54] - 1)
+    kind = values[:, 54].astype(np.int64) - 1
+    return VerticalData(
+        natural if parties == 2 else blocks(view, parties), (kind == 1).astype(np.int64) if binary else kind
+    )
 
 
 def read_superconduct(parties: int, path: Path) -> VerticalData:
@@ -70,11 +79,13 @@ def _by_property(view: View, parties: int) -> dict[str, View]:
     }
 
 
-def read_ujiindoorloc(parties: int, train: Path, validation: Path) -> tuple[VerticalData, VerticalData]:
+def read_ujiindoorloc(
+    parties: int, train: Path, validation: Path, *, longitude: bool = False
+) -> tuple[VerticalData, VerticalData]:
     """19,937 WiFi fingerprints and 1,111 official test rows; parties hold blocks of access points. UCI 310.
 
-    The target is one of 13 pairs of building and floor. Access points that no training row heard are dropped; one that
-    was not heard has -105 dBm.
+    The target is one of 13 pairs of building and floor or, with `longitude`, how far east, as 0 to 1. Access points
+    that no training row heard are dropped; one that was not heard has -105 dBm.
     """
     import pandas as pd
 
@@ -83,9 +94,12 @@ def read_ujiindoorloc(parties: int, train: Path, validation: Path) -> tuple[Vert
     points = [str(c) for c in frame.columns if str(c).startswith("WAP")]
     signal = frame[points].to_numpy(dtype=np.float32)
     signal[signal == 100] = NOT_HEARD
+    views = blocks(numeric(signal, points, train=len(first)), parties, "points")
+    if longitude:
+        target = (frame["LONGITUDE"].to_numpy(dtype=np.float64) - WEST) / (EAST - WEST)
+        return apart(VerticalData(views, target, task="regression"), len(first))
     place = frame["BUILDINGID"].to_numpy() * 10 + frame["FLOOR"].to_numpy()
     y = np.unique(place, return_inverse=True)[1]  # 0 … 12
-    views = blocks(numeric(signal, points, train=len(first)), parties, "points")
     return apart(VerticalData(views, y), len(first))
 
 
@@ -114,6 +128,14 @@ COVTYPE20K = Dataset(
     files=("covtype20k/covtype.20k.data.gz",),
 )
 
+COVTYPE20K_BINARY = replace(
+    COVTYPE20K,
+    name="covtype20k-binary",
+    title="lodgepole pine or another type of forest, the first 20,000 rows of Covertype",
+    task="binary",
+    read=partial(read_covtype20k, binary=True),
+)
+
 SUPERCONDUCT = Dataset(
     name="superconduct",
     title="critical temperature of superconductors, divided by 185 K",
@@ -138,4 +160,13 @@ UJIINDOORLOC = Dataset(
     read=read_ujiindoorloc,
     files=("ujiindoorloc/trainingData.csv.gz", "ujiindoorloc/validationData.csv.gz"),
     default_parties=4,
+)
+
+UJIINDOORLOC_LONGITUDE = replace(
+    UJIINDOORLOC,
+    name="ujiindoorloc-longitude",
+    title="position from west to east by the strength of WiFi signals, as 0 to 1",
+    task="regression",
+    metric="rmse",
+    read=partial(read_ujiindoorloc, longitude=True),
 )
