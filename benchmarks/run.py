@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import fedhssl, flare, gpu, images, local_ssl, memory, nat, overhead, psi, startup
+from benchmarks import faults, fedhssl, flare, fuzz, gpu, images, local_ssl, memory, nat, overhead, psi, startup
 
 BENCHMARKS = {
     "overhead": overhead.main,
@@ -16,7 +16,9 @@ BENCHMARKS = {
     "startup": startup.main,
     "memory": memory.main,
     "flare": flare.main,
+    "faults": faults.main,
     "psi": psi.main,
+    "fuzz": fuzz.main,
 }
 
 

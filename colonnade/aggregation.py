@@ -48,10 +48,15 @@ def average_masked(masked: Sequence[Tensor]) -> Tensor:
 
 
 class Masks:
-    """One party's side of the masking: a key pair that lives for one training, and one stream per other party."""
+    """One party's side of the masking: a key pair that lives for one training, and one stream per other party.
 
-    def __init__(self) -> None:
-        self._private = _x25519().X25519PrivateKey.generate()
+    Args:
+        secret: 32 bytes that are the private key, where the same masks may be needed again after a crash.
+    """
+
+    def __init__(self, secret: bytes | None = None) -> None:
+        keys = _x25519().X25519PrivateKey
+        self._private = keys.generate() if secret is None else keys.from_private_bytes(secret)
         raw = self._private.public_key().public_bytes_raw()
         self.public = torch.frombuffer(bytearray(raw), dtype=torch.uint8)  # (32,)
         self.last = -1  # round of the last masking: a mask that is used twice gives both values away

@@ -17,6 +17,7 @@ from colonnade.data.vertical import VerticalData
 from colonnade.graphs import StepGraph
 from colonnade.nets.dropout import generators_of
 from colonnade.passive import OPERATIONS
+from colonnade.pretrain import Keeper
 from colonnade.stacked import Stacked
 from colonnade.wire.message import KINDS, Message, Value
 from colonnade.wire.wire import Wire
@@ -48,10 +49,13 @@ class Engine(Protocol):
 class RemoteData(VerticalData):
     """The active party's rows; of the passive parties the ids alone, as their rows are at other sites.
 
-    `fit` takes it like any data, and reaches the passive parties by the engine that `reach` gives.
+    `fit` takes it like any data, and reaches the passive parties by the engine that `reach` gives. `keeper` and
+    `secret` are the active party's: what lets a run that was cut go on.
     """
 
     reach: Callable[[tuple[str, ...], Wire], Engine]
+    keeper: Keeper | None = None
+    secret: bytes | None = None
 
 
 class Federation:

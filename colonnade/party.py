@@ -7,6 +7,7 @@ B rows of a batch, D width of a representation.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from colonnade.nets.resnet import ResNet
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.nets.two_towers import TwoTowers, fresh_copy
 from colonnade.objectives.pca import PCA
-from colonnade.pretrain import Course, Lesson, OwnObjective, build_objective, learn
+from colonnade.pretrain import Course, Keeper, Lesson, OwnObjective, build_objective, learn
 from colonnade.seeds import generator, seeded
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ class Party:
         self.kept: dict[str, dict[str, Tensor]] = {}  # weights by the name they were kept under
         self.own_objectives: dict[str, OwnObjective] = {}
         self.account: Entry | None = None  # of private pre-training
+        self.lessons = 0  # learnt privately so far
+        self.keeper: Keeper | None = None
+        self.secret: bytes | None = None  # what noise and masks are drawn from; None: from the run's seed, or afresh
         self.progress: Callable[[str, int, int], None] = lambda phase, done, total: None  # heard at this party alone
 
     def fit_preprocessor(self) -> None:
@@ -185,12 +189,20 @@ class Party:
             return False
 
         if lesson.clip is None:
-            learn(self.course(lesson), after)
+            learn(self.course(lesson), after, self.keeper)
         else:
             from colonnade.privacy.course import learn_privately  # deferred: needs Opacus
 
-            self.account = learn_privately(self.course(lesson), self.name, after)
+            self.lessons += 1  # two lessons with the same noise would give it away
+            secret = self.secret_for(f"noise {self.lessons}")
+            self.account = learn_privately(self.course(lesson), self.name, after, secret)
         return losses
+
+    def secret_for(self, purpose: str) -> bytes | None:
+        """32 bytes for one purpose, of the party's secret; None where it has none."""
+        if self.secret is None:
+            return None
+        return hashlib.blake2b(purpose.encode(), key=self.secret, digest_size=32).digest()
 
     def course(self, lesson: Lesson) -> Course:
         """What learning alone from all rows of the own table takes."""

@@ -17,10 +17,12 @@ from torch import Tensor
 
 from colonnade.aggregation import Masks, contribution
 from colonnade.errors import WireError
+from colonnade.linear_view import LinearView
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.party import Party
 from colonnade.pretrain import Lesson
 from colonnade.towers import CrossTower, Towers, build_towers
+from colonnade.trees.owner import Owner, arrays, as_bits
 from colonnade.wire.message import Message, Value
 
 
@@ -57,8 +59,23 @@ OPERATIONS: dict[str, Operation] = {
     "share": Operation("order", "parameters"),
     "share_masked": Operation("keys", "masked"),
     "adopt": Operation("average"),
+    "fit_linear": Operation("consensus", "representation"),
     "keep": Operation("order"),
     "recall": Operation("order"),
+    "bin": Operation("binning", "layout"),
+    "take_derivatives": Operation("derivatives"),
+    "take_encrypted": Operation("ciphertexts"),
+    "add_up": Operation("nodes", "histogram"),
+    "add_up_encrypted": Operation("nodes", "sums"),
+    "divide": Operation("division", "sides"),
+    "visit": Operation("visit", "sides"),
+}
+
+AT_SITES: dict[str, Operation] = {  # what a site offers besides: alignment and predictions (colonnade/federate)
+    "align": Operation("seeking", "holding"),
+    "agree": Operation("alignment"),
+    "open": Operation("model", "opened"),
+    "encode": Operation("places", "representation"),
 }
 
 
@@ -70,6 +87,8 @@ class PassiveParty(Party):
     towers: Towers | None = None  # during pre-training with others
     shared: tuple[str, ...] = ()  # parts of the local tower that are averaged
     masks: Masks | None = None
+    linear: LinearView | None = None  # in MMVFL
+    trees: Owner | None = None  # in SecureBoost
 
     def prepare(self, message: Message) -> Reply:
         """Fit the preprocessing, build the encoder, and say how wide its representation is."""
@@ -175,7 +194,7 @@ class PassiveParty(Party):
 
     def introduce(self, message: Message) -> Reply:
         """A public key for secure aggregation."""
-        self.masks = Masks()
+        self.masks = Masks(self.secret_for("masks"))
         return Reply({"key": self.masks.public}, {})
 
     def share(self, message: Message) -> Reply:
@@ -206,6 +225,57 @@ class PassiveParty(Party):
         if self.towers is None:
             raise WireError(f"party {self.name!r} was asked to pre-train with others before it was enrolled.")
         return self.towers
+
+    def fit_linear(self, message: Message) -> Reply:
+        """MMVFL, steps 2-3: fit the linear model to the pseudo-labels; its prediction of these rows."""
+        rows, consensus = message.tensors["rows"], message.tensors["consensus"]
+        settings: dict[str, Any] = message.values
+        if self.linear is None or not torch.equal(self.linear.rows, rows):
+            self.linear = LinearView(self, rows, consensus)
+        return Reply({"representation": self.linear.learn(consensus=consensus, **settings).float()}, {})
+
+    # boosted trees: SecureBoost (Cheng et al. 2021) -----------------------------------------------------------------
+
+    def bin(self, message: Message) -> Reply:
+        """Bin the columns, and say how many slots each has."""
+        values: dict[str, Any] = message.values
+        self.trees = Owner.fit(self, values["bins"])
+        if "key" in message.tensors:
+            self.trees.receive_key(message.tensors["key"].numpy(), values["rows"], values["outputs"])
+        return Reply({"layout": self.trees.layout.tensor()}, {})
+
+    def take_derivatives(self, message: Message) -> None:
+        """g and h of the next round of trees, in the clear."""
+        self._trees().take(**arrays(message))
+
+    def take_encrypted(self, message: Message) -> None:
+        """g and h of the next round of trees, which nobody here can read."""
+        self._trees().take_encrypted(**arrays(message))
+
+    def add_up(self, message: Message) -> Reply:
+        """Alg. 1: sums by node and slot."""
+        values: dict[str, Any] = message.values
+        sums = self._trees().add_up(message.tensors["nodes"].numpy(), values["count"], values["output"])
+        return Reply({"histogram": torch.from_numpy(sums)}, {})
+
+    def add_up_encrypted(self, message: Message) -> Reply:
+        """Alg. 1 on ciphertexts."""
+        values: dict[str, Any] = message.values
+        sums = self._trees().add_up_encrypted(message.tensors["nodes"].numpy(), values["count"], values["output"])
+        return Reply({"sums": torch.from_numpy(sums)}, {})
+
+    def divide(self, message: Message) -> Reply:
+        """Alg. 2: which rows go left; what divides them stays here."""
+        return Reply({"sides": as_bits(self._trees().divide(**arrays(message)))}, {})
+
+    def visit(self, message: Message) -> Reply:
+        """Which rows of a table go left at splits of this party's."""
+        return Reply({"sides": as_bits(self._trees().visit(**arrays(message), table=str(message.values["table"])))}, {})
+
+    def _trees(self) -> Owner:
+        if self.trees is None:
+            raise WireError(f"party {self.name!r} was asked to take part in trees before its columns were binned.")
+        return self.trees
 
     # ------------------------------------------------------------------------------------------------------------------
 

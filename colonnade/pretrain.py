@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -158,11 +158,50 @@ class Course:
         self.objective.after_step()
         return loss.detach()
 
+    def state(self) -> dict[str, Tensor]:
+        """All that the epochs to come depend on, by name."""
+        moments = self.optimizer.state_dict()["state"]
+        return {
+            **{f"objective.{k}": v for k, v in self.objective.state_dict().items()},
+            **{f"optimizer.{i}.{k}": torch.as_tensor(v) for i, entry in moments.items() for k, v in entry.items()},
+            **{f"generator.{i}": g.get_state() for i, g in enumerate((self.order, *self.generators))},
+        }
 
-def learn(course: Course, after: Callable[[int, float], bool]) -> None:
+    def load_state(self, state: Mapping[str, Tensor], done: int) -> None:
+        """Go on after `done` epochs, as the course did from which the state is."""
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in state.items():
+            if name.startswith("optimizer."):
+                _, place, key = name.split(".", 2)
+                moments.setdefault(int(place), {})[key] = tensor
+        prefix = "objective."
+        self.objective.load_state_dict({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": moments})
+        for i, g in enumerate((self.order, *self.generators)):
+            g.set_state(state[f"generator.{i}"].cpu())
+        self.done = done
+
+
+class Keeper(Protocol):
+    """Where a party keeps its courses while they last, so that a crash loses no finished epoch."""
+
+    def save(self, course: Course, losses: list[float]) -> None:
+        """Keep a course as it is after an epoch."""
+
+    def load(self, course: Course) -> list[float]:
+        """Put a course where it was kept last; the losses of its epochs until then."""
+
+
+def learn(course: Course, after: Callable[[int, float], bool], keeper: Keeper | None = None) -> None:
     """All epochs of a course; `after` hears of each and says whether to stop."""
-    for epoch in range(1, course.lesson.epochs + 1):
-        if after(epoch, course.epoch()):
+    losses = [] if keeper is None else keeper.load(course)
+    for epoch, loss in enumerate(losses, 1):
+        after(epoch, loss)
+    for epoch in range(len(losses) + 1, course.lesson.epochs + 1):
+        losses.append(course.epoch())
+        if keeper is not None:
+            keeper.save(course, losses)
+        if after(epoch, losses[-1]):
             break
 
 

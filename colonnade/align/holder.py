@@ -83,6 +83,11 @@ class Holder:
             raise WireError(f"party {self.ids.party!r} has not been told which rows are aligned. Finish the alignment.")
         return self._agreed
 
+    @property
+    def listed(self) -> Positions:
+        """Own rows in the order of the encrypted list that the active party has: the row of each place in it."""
+        return self._order
+
     def prepare(self) -> None:
         """Encrypt the own ids. The first message waits for it, unless it was done before."""
         with self._lock:

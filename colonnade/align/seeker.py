@@ -87,6 +87,13 @@ class Seeker:
             pass
 
     @property
+    def places(self) -> Positions:
+        """Where the passive party's list holds each own id, -1 where it does not; known after `meet`."""
+        if self._slots is None:
+            raise ConfigError(f"party {self.ids.party!r} knows no places before meet().")
+        return self._slots
+
+    @property
     def _parts(self) -> int:
         return -(-len(self.ids) // self.chunk)
 

@@ -19,11 +19,11 @@ from colonnade.data.ids import Ids, locate
 from colonnade.data.labels import as_labels, infer_task
 from colonnade.data.splits import Split, split
 from colonnade.data.vertical import VerticalData
-from colonnade.data.view import View
 from colonnade.errors import ConfigError, DataError, raise_all
 from colonnade.federate.description import FederationFile, SiteFile
-from colonnade.federate.parts import write_json, write_part
-from colonnade.federate.table import SiteTable
+from colonnade.federate.parts import kept_of, write_json, write_part
+from colonnade.federate.resume import Memory, find_together
+from colonnade.federate.table import SiteTable, ids_alone
 from colonnade.federation import RemoteData
 from colonnade.methods.base import Method
 from colonnade.methods.network import NetworkMethod
@@ -45,26 +45,32 @@ class ActiveSite:
     site: SiteFile
     table: SiteTable
     link: Link
+    memory: Memory | None = None  # of the run from before a crash; None: it cannot go on after one
 
     def train(self, name: str, options: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Train a method with the passive sites; the record. This party's part of the model goes to `out`."""
         method = _network_method(name, options)
         parts = split(self.known(), labels=self.site.labels, seed=self.site.seed)
         assert parts.valid is not None
+        if self.memory is not None:
+            find_together(self.link, self.memory.replies)
         overhead = self.assign(method, parts)
         started = time.perf_counter()
         method.fit(self._remote(parts.train), self._remote(parts.valid), progress=progress)
         seconds = time.perf_counter() - started
         record = self._record(method, parts, seconds, overhead)
         self._tell(FINISH, "order", {}, {})
-        write_part(self.site.out, method.federation_.active, record["run"])
-        write_json(self.site.out / f"{record['run']}.json", record)
+        write_part(self.site.out, method.federation_.active, record["run"], kept_of(method, record["absent"]))
         write_json(self.site.out / f"{record['run']}-audit.json", method.federation_.wire.audit_json())
+        write_json(self.site.out / f"{record['run']}.json", record)  # the last one: it says that the others are there
+        if self.memory is not None:
+            self.memory.remove()
         return record
 
     def known(self) -> VerticalData:
         """What the active party knows: its own rows and labels, and of the others the agreed ids."""
         own, name = self.table.own, self.site.party
+        self.table.check()
         if own.label is None:
             raise DataError(f'{self.site.path}: the active party has no label. Add label = "COLUMN" to [table].')
         problems: list[str] = []
@@ -75,7 +81,7 @@ class ActiveSite:
         if self.table.view is not None:
             checked = VerticalData(dict(views), labels, name)  # looks at columns and labels
             labels, task = checked.labels, checked.task
-        views.update({party: _ids_alone(self.table.aligned) for party in self.federation.passive})
+        views.update({party: ids_alone(self.table.aligned) for party in self.federation.passive})
         return VerticalData.of(views, labels, name, task)
 
     def assign(self, method: NetworkMethod, parts: Split) -> dict[str, Any]:
@@ -86,6 +92,8 @@ class ActiveSite:
             "valid": self._positions(np.sort(parts.valid.labels.ids)),
             "test": self._positions(np.sort(parts.test.labels.ids)),
         }
+        names = {"train": "train", "valid": "valid", "test": "predict"}
+        self.link.absent.rows = {names[part]: len(positions) for part, positions in rows.items()}
         asked = listed(getattr(method, "protect", ())) if getattr(method, "protect", ()) else []
         up = [entry for entry in asked if KINDS[parse(entry).kind].direction == "up"]
         values: dict[str, Value] = {"digest": self.table.digest(self.link.run), "method": method.name,
@@ -110,9 +118,12 @@ class ActiveSite:
         remote = RemoteData.of(data.views, data.labels, data.active, data.task)
         assert isinstance(remote, RemoteData)
         remote.reach = lambda names, wire: Flare(names, wire, self.link)
+        if self.memory is not None:
+            remote.keeper, remote.secret = self.memory.courses, self.memory.secret
         return remote
 
     def _record(self, method: NetworkMethod, parts: Split, seconds: float, overhead: dict[str, Any]) -> dict[str, Any]:
+        self.link.settle()
         best = max((h for h in method.history_ if "validation" in h), key=lambda h: h["epoch"], default={})
         ids, values = rows_to_test(parts.test)
         return {
@@ -120,6 +131,8 @@ class ActiveSite:
             "score": self._score(method, parts.test, ids, values), "validation": best.get("validation"),
             "traffic": method.traffic_.to_json(), "assignment": overhead, "seconds": seconds, "seed": method.seed,
             "config": method.options_json(), "parties": [self.site.party, *self.federation.passive],
+            "absent": sorted(self.link.absent.names),
+            "resumed": 0 if self.memory is None else self.memory.replies.count,
         }  # fmt: skip
 
     def _score(self, method: NetworkMethod, test: VerticalData, ids: Ids, values: npt.NDArray[Any]) -> float:
@@ -137,10 +150,6 @@ def rows_to_test(test: VerticalData) -> tuple[Ids, npt.NDArray[Any]]:
     """Ids and labels of the test rows, in the order in which every site holds them."""
     ids = np.sort(test.labels.ids)
     return ids, test.labels.of(ids)[0]
-
-
-def _ids_alone(ids: Ids) -> View:
-    return View(ids, np.zeros((len(ids), 0), np.float32), (), np.zeros((len(ids), 0), np.int32))
 
 
 def _network_method(name: str, options: dict[str, Any]) -> NetworkMethod:

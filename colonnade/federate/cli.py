@@ -9,12 +9,12 @@ import typer
 
 federate = typer.Typer(
     no_args_is_help=True,
-    help="Train between real sites, over mutual TLS (NVIDIA FLARE).",
+    help="Align, train and predict between real sites, over mutual TLS (NVIDIA FLARE).",
     epilog="Start with: [bold]colonnade federate provision federation.toml --out kits[/bold]",
 )
 
 Kit = Annotated[Path, typer.Argument(help="A party's folder that `provision` wrote.")]
-Site = Annotated[Path, typer.Option("--site", help="The site's own TOML file: its table, the agreed ids, its policy.")]
+Site = Annotated[Path, typer.Option("--site", help="The site's own TOML file: its table, its policy.")]
 
 
 @federate.command()
@@ -53,15 +53,99 @@ def train(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="An option of the method, key=value; may be repeated.")
     ] = None,
+    lost: Annotated[
+        str, typer.Option(help="When a site is lost: wait for it, go on without it (zeros in its place), or stop.")
+    ] = "wait",
+    patience: Annotated[float, typer.Option(help="Seconds for which a lost site is waited for.")] = 600.0,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start anew, even if the same training was cut.")] = False,
     json_: Annotated[Path | None, typer.Option("--json", help="Write the record to this file.")] = None,
 ) -> None:
     """Train a method with all sites, at the active party, while its site and the others run.
 
+    A training that was cut, by a crash of any site or of this command, goes on when the same is trained again.
+
     Example: colonnade federate train kits/bank --site bank/site.toml --set epochs=20
     """
     from colonnade.federate.console import train_and_show
+    from colonnade.federate.training import Faults
 
-    train_and_show(kit, site, method, settings or [], json_)
+    faults = Faults(lost, patience)  # type: ignore[arg-type]  # it looks at it
+    train_and_show(kit, site, method, settings or [], faults, fresh, json_)
+
+
+@federate.command()
+def align(
+    kit: Kit,
+    site: Site,
+    size: Annotated[
+        bool, typer.Option("--size", help="A first look: only how many ids each pair has in common. Nothing is kept.")
+    ] = False,
+    json_: Annotated[Path | None, typer.Option("--json", help="Write the record to this file.")] = None,
+) -> None:
+    """Find the rows that all parties hold, by private set intersection. Training uses them from then on.
+
+    Example: colonnade federate align kits/bank --site bank/site.toml
+    """
+    from colonnade.federate.commands import align_and_show
+
+    align_and_show(kit, site, size, json_)
+
+
+Run = Annotated[str | None, typer.Option(help="A trained run, or the first of its digits; the newest by default.")]
+
+
+@federate.command()
+def predict(
+    kit: Kit,
+    site: Site,
+    out: Annotated[Path, typer.Option(help="File to write: .csv, .tsv or .parquet.")],
+    ids: Annotated[
+        Path | None, typer.Option(help="Table with the ids to predict; by default all aligned rows without a label.")
+    ] = None,
+    run: Run = None,
+    wait: Annotated[float, typer.Option(help="Seconds for which a site's answer is waited for.")] = 60.0,
+    json_: Annotated[Path | None, typer.Option("--json", help="Write the record to this file.")] = None,
+) -> None:
+    """Predict rows with the parts of a trained model that are at the sites.
+
+    Example: colonnade federate predict kits/bank --site bank/site.toml --out predictions.csv
+    """
+    from colonnade.federate.commands import predict_and_show
+
+    predict_and_show(kit, site, run, ids, out, wait, json_)
+
+
+@federate.command()
+def serve(
+    kit: Kit,
+    site: Site,
+    run: Run = None,
+    host: Annotated[str, typer.Option(help="Address; any but this machine's own needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0: any free one.")] = 8000,
+    token_file: Annotated[
+        Path | None, typer.Option(help="File with the token that callers must send; else COLONNADE_TOKEN has it.")
+    ] = None,
+    max_ids: Annotated[int, typer.Option(help="Ids of one request, at most.")] = 1000,
+    max_bytes: Annotated[int, typer.Option(help="Bytes of one request, at most.")] = 1 << 20,
+    cache_rows: Annotated[int, typer.Option(help="Representations that are kept, at most; 0: none.")] = 100_000,
+    cache_seconds: Annotated[float, typer.Option(help="How long a representation is kept.")] = 300.0,
+    certificate: Annotated[Path | None, typer.Option(help="PEM file, for HTTPS; with --key.")] = None,
+    key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's key.")] = None,
+    wait: Annotated[float, typer.Option(help="Seconds for which a site's answer is waited for.")] = 10.0,
+) -> None:
+    """Answer predictions over HTTP, until stopped: ids in, probabilities out, representations from the sites.
+
+    Example: colonnade federate serve kits/bank --site bank/site.toml
+    """
+    from colonnade.federate.commands import serve_and_show
+    from colonnade.serve.cache import Cache
+    from colonnade.serve.server import Settings, read_token
+
+    settings = Settings(
+        host=host, port=port, token=read_token(token_file), max_ids=max_ids, max_bytes=max_bytes,
+        certificate=certificate, key=key,
+    )  # fmt: skip
+    serve_and_show(kit, site, run, settings, Cache(cache_rows, cache_seconds), wait)
 
 
 @federate.command()

@@ -17,11 +17,16 @@ from nvflare.collab import CollabCallError, collab
 
 from colonnade.errors import ColonnadeError, ConfigError, WireError, raise_all
 from colonnade.federate.active_site import ActiveSite
+from colonnade.federate.channel import Ask, relay
 from colonnade.federate.description import FederationFile, SiteFile, read_federation, read_site
+from colonnade.federate.offers import Offers
 from colonnade.federate.parts import write_json
 from colonnade.federate.passive_site import PassiveSite
+from colonnade.federate.past import Past
 from colonnade.federate.pinned import pin_types
+from colonnade.federate.resume import Memory
 from colonnade.federate.table import read_site_table
+from colonnade.wire.engines.absent import LostSiteError
 from colonnade.wire.engines.envelope import Reply, run_in, run_of, seal_reply
 from colonnade.wire.engines.flare import Call, Link
 
@@ -39,11 +44,14 @@ def files() -> tuple[SiteFile, FederationFile]:
 
 
 class Passive:
-    """The passive party's object at its site: one `PassiveSite` for each run of a job."""
+    """The passive party's object at its site: one `PassiveSite` for each run of a job.
 
-    def __init__(self) -> None:
-        self.job = ""
-        self.runs = 0
+    Args:
+        runs: those of a training; one that is known here goes on. None: the job is one run of another sort.
+    """
+
+    def __init__(self, runs: list[str] | None = None) -> None:
+        self.runs = [bytes.fromhex(run) for run in runs or []]
         self.site: PassiveSite | None = None
         self._make: Callable[[bytes], PassiveSite] | None = None
         self._turn = threading.Lock()
@@ -52,7 +60,8 @@ class Passive:
     def open(self) -> None:
         """Read the site's own files; what is wrong with them is said here, and to others only that something is."""
         pin_types()
-        self.job = collab.fl_ctx.get_job_id()
+        trains = bool(self.runs)
+        self.runs = self.runs or [run_of(f"{collab.fl_ctx.get_job_id()}/1")]
         try:
             file, federation = files()
             if file.party != collab.site_name:
@@ -64,7 +73,10 @@ class Passive:
             log.error("this site cannot take part: %s", error)
         else:
             party, active, policy, out = file.party, federation.active, file.policy, file.out
-            self._make = lambda run: PassiveSite(party, active, table, policy, run, out)
+            self._make = lambda run: PassiveSite(
+                party, active, table, policy, run, out, None if trains else Offers(file, table, active, run),
+                past=Past(out, f"{run.hex()}-{party}") if trains else None,
+            )  # fmt: skip
 
     @collab.publish
     def perform(self, frame: bytes) -> bytes:
@@ -75,9 +87,15 @@ class Passive:
         if self._make is None:
             return _refused(b"the site's files have a problem; its log says which.")
         with self._turn:
-            following = run_of(f"{self.job}/{self.runs + 1}")
-            if self.site is None or run_in(frame) == following:
-                self.site, self.runs = self._make(following), self.runs + 1
+            run = run_in(frame)
+            if (self.site is None or run != self.site.run) and run in self.runs:
+                try:
+                    self.site = self._make(run)
+                except (ColonnadeError, OSError) as error:
+                    log.error("the run %s cannot go on: %s", run.hex(), error)
+                    return _refused(b"what it remembers of the run cannot be read; its log says why.")
+            if self.site is None:
+                return _refused(b"a request of another run came. Start the training again.")
             return self.site.answer(frame)
 
 
@@ -86,32 +104,65 @@ def _refused(reason: bytes) -> bytes:
 
 
 class Active:
-    """The active party's object at FLARE's server side: one run after another."""
+    """The active party's object at FLARE's server side: one run after another.
 
-    def __init__(self, runs: list[dict[str, Any]]) -> None:
-        self.runs = runs  # method and options of each
+    Args:
+        runs: name, method and options of each; one that was cut goes on.
+        absent: sites that are gone on without.
+    """
+
+    def __init__(self, runs: list[dict[str, Any]], absent: list[str] | None = None) -> None:
+        self.runs, self.absent = runs, absent or []
 
     @collab.main
     def train(self) -> None:
         """Run the methods; each one's record, or what went wrong, is in the site's `out`."""
         pin_types()
         file, federation = files()
-        job, problems = collab.fl_ctx.get_job_id(), []
-        calls = {proxy.name: call_of(proxy, federation.timeout) for proxy in collab.clients}
-        table = read_site_table(file)
-        for number, wanted in enumerate(self.runs, 1):
-            run = run_of(f"{job}/{number}")
-            link = Link(calls, run, largest=file.policy.bytes)
+        problems: list[str] = []
+        calls = {p.name: call_of(p, federation.timeout) for p in collab.clients if p.name not in self.absent}
+        table = read_site_table(file, federation.passive)
+        for wanted in self.runs:
+            run = wanted["run"]
+            memory = Memory(file.out, run, file.party)
+            link = Link(calls, bytes.fromhex(run), largest=file.policy.bytes, memory=memory.replies, absent=self.absent)
             options = {k: tuple(v) if isinstance(v, list) else v for k, v in wanted["options"].items()}
             try:
-                progress = progress_to(file.out / f"{run.hex()}-progress.json")
-                ActiveSite(federation, file, table, link).train(wanted["method"], options, progress)
+                progress = progress_to(file.out / f"{run}-progress.json")
+                ActiveSite(federation, file, table, link, memory).train(wanted["method"], options, progress)
+            except LostSiteError as error:
+                write_json(file.out / f"{run}-lost.json", {"error": str(error), "sites": error.sites})
+                problems.append(f"{wanted['method']}: {error}")
             except ColonnadeError as error:
-                write_json(file.out / f"{run.hex()}-failed.json", {"error": str(error)})
+                write_json(file.out / f"{run}-failed.json", {"error": str(error)})
+                memory.remove()
                 problems.append(f"{wanted['method']}: {error}")
             finally:
                 link.close()
         raise_all(problems, WireError, "training")
+
+
+class Relay:
+    """The active party's object in a job of alignment or predictions: passes a command's requests on to the sites."""
+
+    @collab.main
+    def pass_on(self) -> None:
+        """Until the command goes away; where it is reached is told in the site's `out`."""
+        pin_types()
+        file, _ = files()
+        asks: dict[str, Ask] = {
+            proxy.name: lambda request, seconds, proxy=proxy: call_of(proxy, seconds)(request)  # type: ignore[misc]
+            for proxy in collab.clients
+        }
+        note = file.out / f"{run_of(f'{collab.fl_ctx.get_job_id()}/1').hex()}-relay.json"
+
+        def ready(path: Path) -> None:
+            write_json(note, {"socket": str(path), "sites": list(asks)})
+
+        try:
+            relay(asks, ready, lambda: bool(collab.is_aborted))
+        finally:
+            note.unlink(missing_ok=True)
 
 
 def call_of(proxy: Any, timeout: float) -> Call:
@@ -123,7 +174,8 @@ def call_of(proxy: Any, timeout: float) -> Call:
             return target.perform(frame=request)
         except CollabCallError as error:
             kind = getattr(error, "cause_type", None) or type(error).__name__
-            raise WireError(f"site {name!r} did not answer ({kind}). Look whether it runs, and at its log.") from None
+            text = f"site {name!r} did not answer ({kind}). Look whether it runs, and at its log."
+            raise LostSiteError(text, (name,)) from None
 
     return call
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from colonnade.errors import ConfigError
-from colonnade.federate.jobs import session, train
+from colonnade.federate.jobs import session
 from colonnade.federate.parts import write_json
 from colonnade.federate.processes import check_site, open_kit, running
+from colonnade.federate.table import read_site_table
+from colonnade.federate.training import Faults, train
 from colonnade.methods.options import parse_settings
 from colonnade.methods.store import method_named
 
 
-def train_and_show(folder: Path, site: Path, method: str | None, settings: list[str], out: Path | None) -> None:
+def train_and_show(
+    folder: Path, site: Path, method: str | None, settings: list[str], faults: Faults, fresh: bool, out: Path | None
+) -> None:
     """Train between sites, with progress, and print the score and the traffic."""
     kit = open_kit(folder)
     file = check_site(kit, site)
+    read_site_table(file, kit.federation.passive).check()
     name = method or file.method
     if name is None:
         raise ConfigError(f'{site} names no method. Add [method] with name = "…" to it, or use --method.')
@@ -29,10 +34,15 @@ def train_and_show(folder: Path, site: Path, method: str | None, settings: list[
             print(line, flush=True)
             last = line
 
-    record = train(kit, file, name, made.options_json() | {"seed": made.seed}, show)
+    record = train(
+        kit, file, name, made.options_json() | {"seed": made.seed}, show, faults=faults, fresh=fresh,
+        told=lambda text: print(text, flush=True),
+    )  # fmt: skip
     traffic = record["traffic"]
     print(f"{record['method']}: {record['metric']} {record['score']:.4f} on test rows")
     print(f"sent {traffic['bytes']:,} bytes in {traffic['messages']:,} messages, {traffic['rounds']:,} rounds")
+    if record["absent"]:
+        print(f"from request {record['resumed']} on without {', '.join(record['absent'])}: zeros in their place")
     print(f"{record['seconds']:.1f} s of training; this party's part is in {file.out}")
     if out is not None:
         write_json(out, record)

@@ -10,8 +10,10 @@ listen = "0.0.0.0"               # optional: only when it must listen elsewhere 
 
 [site]                           # site.toml
 party = "shop"
-aligned = "aligned.txt"          # the agreed ids, one per line, the same at all sites
 out = "out"                      # where this party's part of a model goes
+normalise = "text"               # optional: when ids are equal in an alignment; see align/rules.py
+aligned = "aligned.txt"          # optional: ids that were agreed on by other means, one per line, the same everywhere;
+                                 # left out, or of type .parquet: the file that `federate align` writes
 [table]                          # as under [parties.NAME] of a description: data, id, label, columns, categorical
 data = "shop.csv"
 id = "customer"
@@ -28,12 +30,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from colonnade.align.rules import RULES, Rule
 from colonnade.data.description import check_keys, read_method, read_toml
-from colonnade.errors import ConfigError, raise_all
+from colonnade.errors import ConfigError, did_you_mean, raise_all
 from colonnade.federate.policy import Policy, read_policy
 
 FEDERATION = ("name", "active", "passive", "host", "port", "listen", "timeout")
-SITE = ("party", "aligned", "out")
+SITE = ("party", "aligned", "out", "normalise")
 SECTIONS = ("site", "table", "policy", "method", "split")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")  # what a certificate and FLARE can hold
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
@@ -63,6 +66,7 @@ class SiteFile:
     out: Path
     table: Mapping[str, Any]
     policy: Policy
+    normalise: Rule = "text"
     method: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -108,9 +112,12 @@ def read_site(path: Path) -> SiteFile:
     check_keys(content, SECTIONS, "the file", problems)
     site, table, policy, method, split = (_section(content, name, problems) for name in SECTIONS)
     check_keys(site, SITE, "[site]", problems)
-    for key in ("party", "aligned"):
-        if not isinstance(site.get(key), str):
+    for key, usual in (("party", None), ("out", "out"), ("aligned", ""), ("normalise", "text")):
+        if not isinstance(site.get(key, usual), str):
             problems.append(f'[site]: {key} is missing or no text. Write {key} = "…".')
+    rule = site.get("normalise", "text")
+    if isinstance(rule, str) and rule not in RULES:
+        problems.append(f"[site]: normalise = {rule!r} is no rule. {did_you_mean(rule, RULES)}")
     if not table:
         problems.append("there is no [table]. Write [table] and below it data and id.")
     check_keys(split, ("seed", "labels"), "[split]", problems)
@@ -120,9 +127,11 @@ def read_site(path: Path) -> SiteFile:
     raise_all(problems, ConfigError, str(path))
     name, options = read_method(path)
     folder = path.resolve().parent
+    out = folder / site.get("out", "out")
+    aligned = folder / site["aligned"] if "aligned" in site else out / "alignment.parquet"
     return SiteFile(
-        path=path, party=site["party"], aligned=folder / site["aligned"], out=folder / str(site.get("out", "out")),
-        table=table, policy=limits, method=name, options=options, seed=split.get("seed", 0), labels=split.get("labels"),
+        path=path, party=site["party"], aligned=aligned, out=out, normalise=site.get("normalise", "text"), table=table,
+        policy=limits, method=name, options=options, seed=split.get("seed", 0), labels=split.get("labels"),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import logging
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,38 +16,60 @@ from colonnade.errors import ColonnadeError, ConfigError
 from colonnade.federate.description import SiteFile
 from colonnade.federate.processes import Kit
 from colonnade.federate.provision import admin_of
-from colonnade.wire.engines.envelope import run_of
 
 Progress = Callable[[str, int, int], None]
-Run = tuple[str, dict[str, Any]]  # a method and its options
 _CONTROLLER = "nvflare.collab.runtime.controller.CollabController"
 _EXECUTOR = "nvflare.collab.runtime.executor.CollabExecutor"
 _OURS = "colonnade.federate.components"
+_SERVER = "server"  # FLARE's name of the active party's site
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: its name, which stays the same when it goes on after a crash, the method and its options."""
+
+    name: str  # 32 hexadecimal digits
+    method: str
+    options: dict[str, Any]
 
 
 class TrainingError(ColonnadeError):
     """A run between sites did not end well."""
 
 
-def write_job(folder: Path, kit: Kit, runs: list[Run]) -> Path:
+class CutError(ColonnadeError):
+    """A run between sites was cut, and can go on.
+
+    Attributes:
+        sites: the passive sites that did not answer; none where the job ended by itself.
+    """
+
+    def __init__(self, message: str, sites: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.sites = sites
+
+
+def write_job(folder: Path, kit: Kit, runs: list[Run], absent: tuple[str, ...] = ()) -> Path:
     """A job that names our two objects, and brings no code."""
     config = folder / "app" / "config"
     config.mkdir(parents=True)
-    passive = len(kit.federation.passive)
-    meta = {"name": kit.federation.name, "resource_spec": {}, "min_clients": passive,
-            "mandatory_clients": list(kit.federation.passive), "deploy_map": {"app": ["@ALL"]}}  # fmt: skip
+    passive = [name for name in kit.federation.passive if name not in absent]
+    to = [_SERVER, *passive] if absent else ["@ALL"]
+    meta = {"name": kit.federation.name, "resource_spec": {}, "min_clients": len(passive),
+            "mandatory_clients": passive, "deploy_map": {"app": to}}  # fmt: skip
     threads = {"max_call_threads": 4}
-    wanted = [{"method": method, "options": options} for method, options in runs]
+    wanted = [{"run": run.name, "method": run.method, "options": run.options} for run in runs]
+    active = {"runs": wanted, "absent": list(absent)}
     server = {
         "format_version": 2,
         "workflows": [{"id": "controller", "path": _CONTROLLER, "args": {"server_obj_id": "_server", **threads}}],
-        "components": [{"id": "_server", "path": f"{_OURS}.Active", "args": {"runs": wanted}}],
+        "components": [{"id": "_server", "path": f"{_OURS}.Active", "args": active}],
     }
     executor = {"path": _EXECUTOR, "args": {"client_obj_id": "_client", **threads}}
     client = {
         "format_version": 2,
         "executors": [{"tasks": ["*"], "executor": executor}],
-        "components": [{"id": "_client", "path": f"{_OURS}.Passive", "args": {}}],
+        "components": [{"id": "_client", "path": f"{_OURS}.Passive", "args": {"runs": [run.name for run in runs]}}],
     }
     (folder / "meta.json").write_text(json.dumps(meta))
     (config / "config_fed_server.json").write_text(json.dumps(server))
@@ -83,36 +106,31 @@ def connected(kit: Kit) -> list[str]:
         return sorted(client.name for client in opened.get_connected_client_list())
 
 
-def train(
-    kit: Kit, site: SiteFile, method: str, options: dict[str, Any], progress: Progress | None = None
-) -> dict[str, Any]:
-    """Submit a training run and wait for its end; the record."""
-    outcome = train_all(kit, site, [(method, options)], progress)[0]
-    if isinstance(outcome, TrainingError):
-        raise outcome
-    return outcome
-
-
-def train_all(
-    kit: Kit, site: SiteFile, runs: list[Run], progress: Progress | None = None
-) -> list[dict[str, Any] | TrainingError]:
-    """Submit several training runs as one job and wait for their end; a record of each, or what went wrong."""
+def attempt(
+    kit: Kit, site: SiteFile, runs: list[Run], progress: Progress | None = None, absent: tuple[str, ...] = ()
+) -> list[dict[str, Any] | TrainingError | CutError]:
+    """Submit runs as one job and wait for its end; a record of each, or what went wrong."""
     with session(kit) as opened:
         here = {client.name for client in opened.get_connected_client_list()}
-        absent = [name for name in kit.federation.passive if name not in here]
-        if absent:
-            raise ConfigError(f"{', '.join(absent)} have not joined. Each starts by `colonnade federate join`.")
+        missing = [name for name in kit.federation.passive if name not in here and name not in absent]
+        if missing:
+            raise ConfigError(f"{', '.join(missing)} have not joined. Each starts by `colonnade federate join`.")
+        for run in runs:
+            (site.out / f"{run.name}-lost.json").unlink(missing_ok=True)
         with tempfile.TemporaryDirectory() as draft:
-            job = opened.submit_job(str(write_job(Path(draft) / "train", kit, runs)))
-        names = [run_of(f"{job}/{number}").hex() for number in range(1, len(runs) + 1)]
-        return [_outcome(site.out, name, _wait(opened, job, site.out, name, progress)) for name in names]
+            job = opened.submit_job(str(write_job(Path(draft) / "train", kit, runs, absent)))
+        return [_outcome(site.out, run.name, _wait(opened, job, site.out, run.name, progress)) for run in runs]
 
 
 def _wait(opened: Any, job: str, out: Path, run: str, progress: Progress | None) -> str:
     """Until a run has a record or an error; every site has written its part by then."""
+    ends = (".json", "-failed.json", "-lost.json")
     while True:
-        status = str(opened.get_job_status(job))
-        if status.startswith("FINISHED") or any((out / f"{run}{end}").exists() for end in (".json", "-failed.json")):
+        try:
+            status = str(opened.get_job_status(job))
+        except Exception as error:  # FLARE raises many sorts; all mean that the server cannot be asked
+            return f"unknown: the server does not answer ({type(error).__name__})"
+        if status.startswith("FINISHED") or any((out / f"{run}{end}").exists() for end in ends):
             return status
         with contextlib.suppress(OSError, ValueError, KeyError):
             told = json.loads((out / f"{run}-progress.json").read_text())
@@ -121,12 +139,15 @@ def _wait(opened: Any, job: str, out: Path, run: str, progress: Progress | None)
         time.sleep(0.3)
 
 
-def _outcome(out: Path, run: str, status: str) -> dict[str, Any] | TrainingError:
-    failed, record = out / f"{run}-failed.json", out / f"{run}.json"
+def _outcome(out: Path, run: str, status: str) -> dict[str, Any] | TrainingError | CutError:
+    record, failed, lost = (out / f"{run}{end}" for end in (".json", "-failed.json", "-lost.json"))
     (out / f"{run}-progress.json").unlink(missing_ok=True)
     if record.exists():
         found: dict[str, Any] = json.loads(record.read_text())
         return found
     if failed.exists():
         return TrainingError(str(json.loads(failed.read_text())["error"]))
-    return TrainingError(f"the run ended as {status}, without a record. The logs of the server's kit say why.")
+    if lost.exists():
+        told = json.loads(lost.read_text())
+        return CutError(str(told["error"]), tuple(told["sites"]))
+    return CutError(f"the job ended as {status}. The logs of the server's kit say why.")

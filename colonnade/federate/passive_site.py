@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,16 +19,20 @@ import torch
 from torch import Tensor
 
 from colonnade.data.ids import locate
-from colonnade.errors import ColonnadeError, WireError
+from colonnade.errors import ColonnadeError, DataError, WireError
+from colonnade.federate.budget import Budget, budget_of
+from colonnade.federate.offers import Offers
 from colonnade.federate.parts import write_part
+from colonnade.federate.past import Past
 from colonnade.federate.policy import Policy
 from colonnade.federate.table import SiteTable
-from colonnade.passive import OPERATIONS, PassiveParty
+from colonnade.passive import AT_SITES, OPERATIONS, PassiveParty
+from colonnade.passive import Reply as Answer
 from colonnade.wire.codec import PRECISIONS, encode
 from colonnade.wire.engines.envelope import Reply, Request, open_request, seal_reply
 from colonnade.wire.engines.flare import ASSIGN, FINISH
 from colonnade.wire.engines.guard import open_frame
-from colonnade.wire.message import KINDS, Message
+from colonnade.wire.message import KINDS, Message, Value
 from colonnade.wire.protections import build
 from colonnade.wire.protections.text import listed, parse
 from colonnade.wire.wire import Wire
@@ -47,6 +52,8 @@ class PassiveSite:
     policy: Policy
     run: bytes
     out: Path | None = None  # where the party's part of a model goes
+    offers: Offers | None = None  # what is done here besides training
+    kept: dict[str, Value] = field(default_factory=dict)  # of the assignment: what predictions need later
     party: PassiveParty | None = None
     ended: bool = False
     wire: Wire = field(default_factory=Wire)
@@ -54,27 +61,47 @@ class PassiveSite:
     last: int = 0  # number of the last request that was taken
     taken: int = 0  # how many were
     refused: int = 0
+    past: Past | None = None  # of this run, from before a crash
+    budget: Budget | None = field(init=False)  # where the policy has an epsilon
     _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.budget = budget_of(self.policy, self.name, self.run, self.out)
 
     def answer(self, data: object) -> bytes:
         """The reply to a request; never raises, whatever came."""
+        if self.past is not None and self.past.is_asked_for(data, self.run):
+            return self.past.stand(data, self)
         with self._turn:
-            number = 0
-            try:
-                request = self._open(data)
-                number = request.number
-                content = self._take(request)
-            except ColonnadeError as error:
-                return self._refuse(number, f"{error}")
-            except Exception as error:  # its text may hold values of rows
-                log.exception("party %r failed", self.name)
-                return self._refuse(number, f"failed with {type(error).__name__}; the site's log says why.")
-            return seal_reply(Reply(self.run, number, "done" if content is None else "answered", content or b""))
+            if self.past is not None and not self.past.settled:
+                return self._refuse(0, "was not asked where it stands in this run.")
+            if self.past is not None and (reply := self.past.again(data)) is not None:
+                return reply
+            before, reply = self.last, self.reply_to(data)
+            if self.past is not None and self.last > before:
+                self.past.answered(data, reply)
+            return reply
+
+    def reply_to(self, data: object) -> bytes:
+        """The reply to a request, without regard to the past."""
+        number = 0
+        try:
+            request = self._open(data)
+            number = request.number
+            content = self._take(request)
+        except ColonnadeError as error:
+            return self._refuse(number, f"{error}")
+        except Exception as error:  # its text may hold values of rows: not even the log has it
+            where = "".join(traceback.format_tb(error.__traceback__))
+            log.error("party %r failed with %s:\n%s", self.name, type(error).__name__, where)
+            return self._refuse(number, f"failed with {type(error).__name__}; the site's log says why.")
+        return seal_reply(Reply(self.run, number, "done" if content is None else "answered", content or b""))
 
     def _refuse(self, number: int, reason: str) -> bytes:
         self.refused += 1
-        log.warning("party %r refused request %d: %s", self.name, number, reason)
-        return seal_reply(Reply(self.run, number, "refused", reason.encode()))
+        text = reason.encode(errors="backslashreplace")  # what came may hold characters that no file takes
+        log.warning("party %r refused request %d: %s", self.name, number, text.decode())
+        return seal_reply(Reply(self.run, number, "refused", text))
 
     def _open(self, data: object) -> Request:
         """The request, if it is of this run and newer than the last one."""
@@ -85,6 +112,8 @@ class PassiveSite:
             raise WireError("a request of another run came. Start the training again.")
         if request.number <= self.last:
             raise WireError(f"request {request.number} came after request {self.last}: sent again, or out of order.")
+        if self.past is not None and request.number > self.last + 1:
+            raise WireError(f"request {request.number} came after request {self.last}: one is missing.")
         return request
 
     def _take(self, request: Request) -> bytes | None:
@@ -92,6 +121,8 @@ class PassiveSite:
             request.frame, self.active, self.name, "down", largest=self.policy.bytes, precision=self.wire.precision
         )
         self.policy.check_request(request.operation, packed, self.taken + 1)
+        if self.past is not None:
+            self.past.take(request)
         self.last, self.taken = request.number, self.taken + 1
         message = self.wire.receive(packed)
         if self.ended:
@@ -101,8 +132,19 @@ class PassiveSite:
             return None
         if request.operation == FINISH:
             self._finish()
+            if self.past is not None:
+                self.past.ended(request)
             return None
+        if request.operation in AT_SITES:
+            return self._offer(request.operation, message)
         return self._perform(request.operation, message)
+
+    def _offer(self, operation: str, message: Message) -> bytes | None:
+        if self.offers is None or self.party is not None:
+            raise WireError(f"{operation!r} was asked in a run of training. Start another.")
+        reply = self.offers.perform(operation, message)
+        self.wire = self.offers.wire or self.wire
+        return self._sent(AT_SITES[operation].reply, reply, "predict" if operation == "encode" else message.phase)
 
     def _perform(self, operation: str, message: Message) -> bytes | None:
         if self.party is None:
@@ -111,12 +153,22 @@ class PassiveSite:
         if declared is None:
             raise WireError(f"there is no operation {operation!r}. Offered: {', '.join(OPERATIONS)}.")
         self._check_rows(message)
-        reply = self.party.perform(operation, message)
-        if operation == "prepare":
-            self._load_held_back()
-        if declared.reply is None or reply is None:
+        if self.budget is not None:
+            self.budget.admit(operation, message, self.party, self.wire.protections)
+        try:
+            reply = self.party.perform(operation, message)
+            if operation == "prepare":
+                self._load_held_back()
+        except DataError as error:  # it may name columns
+            log.error("party %r: %s", self.name, error)
+            raise WireError("its rows do not serve for this; the site's log says why.") from None
+        return self._sent(declared.reply, reply, message.phase)
+
+    def _sent(self, kind: str | None, reply: Answer | None, phase: str) -> bytes | None:
+        """The frame of an answer, where there is one."""
+        if kind is None or reply is None:
             return None
-        answer = Message(declared.reply, self.name, self.active, message.phase, dict(reply.tensors), dict(reply.values))
+        answer = Message(kind, self.name, self.active, phase, dict(reply.tensors), dict(reply.values))
         self.policy.check_answer(answer)
         return encode(self.wire.send(answer))
 
@@ -124,7 +176,10 @@ class PassiveSite:
         """Only aligned training rows can be named; what the party holds beside them is nobody's business."""
         assert self.party is not None
         rows = message.tensors.get("rows")
-        if rows is not None and len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < self.party.aligned:
+        if rows is None or not len(rows):
+            return
+        inside = 0 <= int(rows.min()) <= int(rows.max()) < self.party.aligned
+        if not inside or len(rows) > self.party.aligned:
             raise WireError(f"rows were asked that are not among the {self.party.aligned} aligned training rows.")
 
     def _assign(self, message: Message) -> None:
@@ -145,14 +200,22 @@ class PassiveSite:
         train = aligned[parts["train"].numpy()]
         mine = np.concatenate([locate(view.ids, train), others])
         self.party = PassiveParty(self.name, view.take(mine), train)
+        if self.past is not None:
+            self.party.keeper, self.party.secret = self.past.courses, self.past.secret
+        else:
+            self.party.secret = secrets.token_bytes(32)
         self.held_back = {k: parts[k] for k in HELD_BACK}
         self.wire = self._new_wire(message)
+        self.kept = {key: message.values.get(key) for key in ("method", "codec", "protect")}
+        self.kept["private"] = self.budget is not None
+        if self.budget is not None:
+            self.budget.promise(self.wire.protections)
 
     def _finish(self) -> None:
         """End the run: this party's part of the model is kept here, and nothing more is answered."""
         self.ended = True
         if self.out is not None and self.party is not None and self.party.encoder is not None:
-            write_part(self.out, self.party, self.run.hex())
+            write_part(self.out, self.party, self.run.hex(), self.kept)
 
     def _positions(self, rows: Tensor | None, name: str) -> Tensor:
         found = torch.zeros(0, dtype=torch.int64) if rows is None else rows.long()
@@ -166,7 +229,10 @@ class PassiveSite:
         if codec not in PRECISIONS:
             raise WireError(f"codec must be one of {', '.join(PRECISIONS)}. Got {codec!r}.")
         asked = [entry for entry in (listed(protect) if protect else ()) if KINDS[parse(entry).kind].direction == "up"]
-        protections = build(tuple(asked), secrets.randbits(62))
+        assert self.party is not None
+        drawn = self.party.secret_for("protections")
+        assert drawn is not None
+        protections = build(tuple(asked), int.from_bytes(drawn[:8], "little") >> 2)
         return Wire(precision=codec, protections=[*protections], active=self.active)
 
     def _load_held_back(self) -> None:

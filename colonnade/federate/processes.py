@@ -24,6 +24,8 @@ from colonnade.federate.table import read_site_table
 
 KIT = "COLONNADE_KIT"
 _PATIENCE = 5.0  # seconds between asking a process to end and ending it
+_PAUSE = 2.0  # seconds until a site that died is started again
+_QUICK, _TOO_OFTEN = 60.0, 5  # a site that dies this often, each time within so many seconds, is not started again
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def start(kit: Kit, path: Path, log: Path | None = None) -> subprocess.Popen[byt
         "COLONNADE_FEDERATION": str(kit.folder / "federation.toml"), "OMP_NUM_THREADS": os.environ.get(
             "OMP_NUM_THREADS", "1"),
     }  # fmt: skip
+    _stopped(kit).unlink(missing_ok=True)
     with contextlib.ExitStack() as stack:
         output = None if log is None else stack.enter_context(log.open("ab"))
         return subprocess.Popen(
@@ -122,6 +125,17 @@ def running(kit: Kit) -> list[int]:
 
 def stop(kit: Kit) -> int:
     """End all processes of a kit's site, by asking first; how many there were."""
+
+    _stopped(kit).touch()
+    return _end(kit)
+
+
+def _stopped(kit: Kit) -> Path:
+    """A file that says that the site was stopped, and did not die."""
+    return kit.folder / ".stopped"
+
+
+def _end(kit: Kit) -> int:
     import psutil
 
     processes = []
@@ -140,17 +154,27 @@ def stop(kit: Kit) -> int:
 
 
 def join(kit: Kit, path: Path) -> int:
-    """Run a site until it ends, is interrupted or terminated; its exit code."""
-    process = start(kit, path)
+    """Run a site until it is stopped, interrupted or terminated; its exit code. One that dies is started again."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    died = 0
+    _stopped(kit).unlink(missing_ok=True)
     try:
-        return process.wait()
+        while True:
+            process, since = start(kit, path), time.monotonic()
+            code = process.wait()
+            if code == 0 or _stopped(kit).exists():
+                return code
+            _end(kit)  # what a dead parent leaves behind
+            died = died + 1 if time.monotonic() - since < _QUICK else 1
+            if died == _TOO_OFTEN:
+                print(f"{kit.party}: died {died} times in a row, with code {code} at last. Its log says why.")
+                return code
+            print(f"{kit.party}: died with code {code}, and is started again.", flush=True)
+            time.sleep(_PAUSE)
     except KeyboardInterrupt:
         return 130
     finally:
         stop(kit)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=1)
 
 
 def wait_until(ready: Any, seconds: float, step: float = 0.2) -> bool:

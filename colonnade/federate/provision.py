@@ -18,6 +18,7 @@ from colonnade.federate.description import FederationFile, read_federation
 ALLOWED = [
     "nvflare.collab.runtime.controller.CollabController", "nvflare.collab.runtime.executor.CollabExecutor",
     "colonnade.federate.components.Active", "colonnade.federate.components.Passive",
+    "colonnade.federate.components.Relay",
 ]  # fmt: skip
 DROPPED = ("site_log_streamer", "log_receiver")  # FLARE's components that send error logs to the server
 RIGHTS = {

@@ -32,14 +32,17 @@ def not_covered(lesson: Lesson) -> str | None:
     return REASSIGNED if lesson.objective == "nat" and lesson.assignment != "fixed" else None
 
 
-def learn_privately(course: Course, party: str, after: Callable[[int, float], bool]) -> Entry:
-    """All steps of a course; what happened."""
+def learn_privately(
+    course: Course, party: str, after: Callable[[int, float], bool], secret: bytes | None = None
+) -> Entry:
+    """All steps of a course; what happened. Who knows the seed knows the noise, unless there is a secret in it."""
     lesson, objective = course.lesson, course.objective
     rows = len(course.rows)
     entry = Entry(party, "pretrain", planned_steps(lesson, rows), not_covered(lesson))
     assert lesson.clip is not None
-    order = generator(lesson.seed, party, "sample")
-    noise = generator(lesson.seed, party, "privacy noise", device=course.rows.device)
+    own = "" if secret is None else secret.hex()
+    order = generator(lesson.seed, party, "sample" + own)
+    noise = generator(lesson.seed, party, "privacy noise" + own, device=course.rows.device)
     with PrivateSteps(
         objective, course.optimizer, entry, clip=lesson.clip, rows=rows, order=order, noise=noise
     ) as steps:

@@ -6,7 +6,7 @@ n ids, D width of a representation, C classes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,6 +34,7 @@ class Prediction:
     unknown: tuple[int, ...]  # positions of ids that no party holds
     absent: dict[str, int]  # how many of the other rows each party lacks or did not answer for; zero took their place
     unreachable: tuple[str, ...]  # parties that did not answer
+    held: dict[str, Flags] = field(default_factory=dict)  # by party (n,): whose row or representation was used
 
 
 class Predictor(Protocol):
@@ -77,7 +78,8 @@ class GatheringPredictor:
         at = np.array([place[one] for one in ids], dtype=np.int64)
         lacking = {name: int((known & ~mask)[at].sum()) for name, mask in held.items()}
         unknown = tuple(np.flatnonzero(~known[at]).tolist())
-        return Prediction(values[at], unknown, {n: k for n, k in lacking.items() if k}, unreachable)
+        absent = {name: rows for name, rows in lacking.items() if rows}
+        return Prediction(values[at], unknown, absent, unreachable, {name: mask[at] for name, mask in held.items()})
 
     def _check(self, ids: Sequence[Id]) -> None:
         for position, one in enumerate(ids):

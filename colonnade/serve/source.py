@@ -141,8 +141,8 @@ def predictor_of(
     above(problems, "cache_seconds", cache_seconds, 0)
     if not isinstance(model, NetworkMethod) or not model.federated:
         problems.append(
-            f"{getattr(model, 'name', type(model).__name__)} reads everyone's columns in one place, so there are no "
-            f"representations to gather. Serve a federated method, or local."
+            f"{getattr(model, 'name', type(model).__name__)} has no encoder at every party, so there are no "
+            f"representations to gather. Serve a method with encoders, e.g. splitnn, or local."
         )
     raise_all(problems, ConfigError, "serve")
     assert isinstance(model, NetworkMethod)

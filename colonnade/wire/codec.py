@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal, NoReturn
 
 import torch
 from torch import Tensor
@@ -20,7 +21,7 @@ from colonnade.wire.message import KINDS, Message, Value
 Precision = Literal["float32", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "int8")
 SCALE = ".scale"  # suffix of the tensor that holds the scales of an int8 tensor
-MAX_HEADER = 1 << 20
+MAX_HEADER = 1 << 16  # bytes: as Python's objects, the worst of headers is sixty times as large
 
 _SAFETENSORS_NAME = {
     torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.float64: "F64",
@@ -79,18 +80,43 @@ def decode(frame: bytes) -> Message:
     length = int.from_bytes(frame[:8], "little")
     if len(frame) < 8 or length > min(MAX_HEADER, len(frame) - 8):
         raise WireError(f"a frame of {len(frame)} bytes announces a header of {length}. It was cut or is not ours.")
+    header = read_json(frame[8 : 8 + length], "header")
+    payload = frame[8 + length :]
     try:
-        header = json.loads(frame[8 : 8 + length])
         kind, sender, receiver, phase, values = (header[k] for k in ("kind", "from", "to", "phase", "values"))
-        payload = frame[8 + length :]
         tensors = load(payload) if payload else {}
-    except (ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
+    except (SafetensorError, KeyError, ValueError, TypeError, RuntimeError, OverflowError, AssertionError) as error:
+        # safetensors refuses what it does not know; torch what it announces and cannot be, e.g. strides beyond 64 bits
         raise WireError(f"a frame of {len(frame)} bytes cannot be read: {error}") from None
     if not all(isinstance(text, str) for text in (kind, sender, receiver, phase)) or not isinstance(values, dict):
         raise WireError(f"a frame of {len(frame)} bytes cannot be read: its header holds other types than ours.")
     if kind not in KINDS:
         raise WireError(f"a message of the undeclared kind {kind!r} arrived. Declared: {', '.join(sorted(KINDS))}.")
     return Message(kind, sender, receiver, phase, tensors, values)
+
+
+def read_json(text: bytes, what: str) -> dict[str, Any]:
+    """The object that some JSON holds. Repeated keys, of which two readers may take different ones, are refused."""
+    found = None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    if not isinstance(found, dict):
+        raise WireError(
+            f"a frame of {len(text)} bytes of {what} cannot be read: it is no JSON object, has a key twice, or NaN or "
+            f"infinity."
+        )
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError
 
 
 def _header(message: Message) -> str:

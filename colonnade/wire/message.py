@@ -84,11 +84,84 @@ KINDS: dict[str, Kind] = {
     ),
     "masked": Kind("up", "the same, masked: only the sum over all parties can be read", tensors={"masked": ("int", 1)}),
     "average": Kind("down", "the averaged part", tensors={"average": ("float", 1)}),
+    "consensus": Kind(
+        "down",
+        "in MMVFL, what all parties together take for the classes of rows: soon the classes themselves",
+        tensors={"rows": ("int", 1), "consensus": ("float", 2)},
+        values=frozenset({"beta", "zeta"}),
+        lossy=True,
+    ),
+    "binning": Kind(
+        "down",
+        "into how many bins trees divide a column; the public key, where derivatives will be encrypted",
+        tensors={"key": ("int", 1)},
+        values=frozenset({"bins", "rows", "outputs"}),
+    ),
+    "layout": Kind(
+        "up", "of each column: its slots, whether it holds categories, its fullest slot", tensors={"layout": ("int", 2)}
+    ),
+    "derivatives": Kind(
+        "down",
+        "g and h of each row in the clear, as whole numbers; the rows, where they are others than before",
+        tensors={"rows": ("int", 1), "derivatives": ("int", 2)},
+    ),
+    "ciphertexts": Kind(
+        "down",
+        "the same under Paillier encryption, as bytes",
+        tensors={"rows": ("int", 1), "ciphertexts": ("int", 2)},
+    ),
+    "nodes": Kind(
+        "down",
+        "which node of a tree each of these rows is in",
+        tensors={"nodes": ("int", 1)},
+        values=frozenset({"count", "output"}),
+    ),
+    "histogram": Kind("up", "sums of g and h by node and slot", tensors={"histogram": ("int", 3)}),
+    "sums": Kind("up", "the same under encryption, as bytes", tensors={"sums": ("int", 2)}),
+    "division": Kind(
+        "down",
+        "nodes to divide: their rows, the column, and which of its slots go left",
+        tensors={"rows": ("int", 1), "sizes": ("int", 1), "column": ("int", 1), "left": ("int", 2)},
+    ),
+    "visit": Kind(
+        "down",
+        "rows of a table that came to splits of the receiver's, by record",
+        tensors={"records": ("int", 1), "at": ("int", 1)},
+        values=frozenset({"table"}),
+    ),
+    "sides": Kind("up", "which of the rows go left, one bit each", tensors={"sides": ("int", 1)}),
     "assignment": Kind(
         "down",
         "between sites, before training: which aligned rows train, validate and test, as positions in the agreed order",
         tensors={"train": ("int", 1), "valid": ("int", 1), "test": ("int", 1)},
         values=frozenset({"digest", "method", "codec", "protect"}),
+    ),
+    "seeking": Kind(
+        "down",
+        "between sites, one part of private set intersection: encrypted ids, or places in the list that was received",
+        tensors={"frame": ("int", 1)},
+    ),
+    "holding": Kind("up", "the passive party's answer to it: encrypted ids", tensors={"frame": ("int", 1)}),
+    "alignment": Kind(
+        "down",
+        "the name of an alignment that has succeeded with all parties, and how many rows were agreed on",
+        values=frozenset({"alignment", "rows"}),
+    ),
+    "model": Kind(
+        "down",
+        "between sites, before predictions: the run whose part of a model is to be used",
+        values=frozenset({"run", "digest"}),
+    ),
+    "opened": Kind(
+        "up",
+        "the width of that part's representation, and the places whose rows are no longer in the party's table",
+        tensors={"gone": ("int", 1)},
+        values=frozenset({"width"}),
+    ),
+    "places": Kind(
+        "down",
+        "rows to predict, as places in the list that the party sent in the alignment",
+        tensors={"places": ("int", 1)},
     ),
 }
 

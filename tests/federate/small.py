@@ -14,6 +14,7 @@ import colonnade as cn
 from colonnade.data.splits import split
 from colonnade.federate.active_site import ActiveSite
 from colonnade.federate.description import FederationFile, read_site
+from colonnade.federate.offers import Offers
 from colonnade.federate.passive_site import PassiveSite
 from colonnade.federate.table import read_site_table
 from colonnade.wire.engines.envelope import run_of
@@ -47,34 +48,43 @@ def make_tables(rows: int = 150, alone: int = 12, seed: int = 0) -> dict[str, pd
     return tables
 
 
-def write_sites(folder: Path, policies: dict[str, str] | None = None) -> dict[str, Path]:
-    """A folder per party with its table, the agreed ids and its site.toml."""
+def write_sites(
+    folder: Path,
+    policies: dict[str, str] | None = None,
+    *,
+    listed: bool = True,
+    tables: dict[str, pd.DataFrame] | None = None,
+    normalise: str = "text",
+) -> dict[str, Path]:
+    """A folder per party with its table, its site.toml and, if `listed`, the agreed ids."""
     sites = {}
-    for name, frame in make_tables().items():
+    for name, frame in (tables or make_tables()).items():
         home = folder / name
         home.mkdir(parents=True)
         frame.to_csv(home / "table.csv")
         (home / "aligned.txt").write_text("\n".join(map(str, range(100, 250))))
+        agreed = 'aligned = "aligned.txt"' if listed else f'normalise = "{normalise}"'
         label = '\nlabel = "churn"' if name == "bank" else ""
         policy = (policies or {}).get(name, "")
         (home / "site.toml").write_text(
-            f'[site]\nparty = "{name}"\naligned = "aligned.txt"\n[table]\ndata = "table.csv"\nid = "id"{label}\n'
-            f"[policy]\n{policy}\n"
+            f'[site]\nparty = "{name}"\n{agreed}\n[table]\ndata = "table.csv"\nid = "id"{label}\n[policy]\n{policy}\n'
         )
         sites[name] = home / "site.toml"
     return sites
 
 
-def passive_sites(files: dict[str, Path]) -> dict[str, PassiveSite]:
+def passive_sites(files: dict[str, Path], run: bytes = RUN) -> dict[str, PassiveSite]:
     made = {}
     for name in FEDERATION.passive:
         site = read_site(files[name])
-        made[name] = PassiveSite(name, "bank", read_site_table(site), site.policy, RUN)
+        table = read_site_table(site)
+        made[name] = PassiveSite(name, "bank", table, site.policy, run, site.out, Offers(site, table, "bank", run))
     return made
 
 
-def active_site(files: dict[str, Path], passive: dict[str, PassiveSite]) -> ActiveSite:
-    site, turn = read_site(files["bank"]), threading.Lock()
+def calls_of(passive: dict[str, PassiveSite]) -> dict[str, Callable[[bytes], bytes]]:
+    """Functions in the place of FLARE's."""
+    turn = threading.Lock()
 
     def call_of(there: PassiveSite) -> Callable[[bytes], bytes]:
         def call(request: bytes) -> bytes:
@@ -83,12 +93,19 @@ def active_site(files: dict[str, Path], passive: dict[str, PassiveSite]) -> Acti
 
         return call
 
-    return ActiveSite(FEDERATION, site, read_site_table(site), Link({n: call_of(p) for n, p in passive.items()}, RUN))
+    return {name: call_of(site) for name, site in passive.items()}
 
 
-def in_process(method: str, **options: Any) -> cn.Method:
+def active_site(files: dict[str, Path], passive: dict[str, PassiveSite], run: bytes = RUN) -> ActiveSite:
+    site = read_site(files["bank"])
+    link = Link(calls_of(passive), run, ahead=False)
+    return ActiveSite(FEDERATION, site, read_site_table(site, FEDERATION.passive), link)
+
+
+def in_process(method: str, tables: dict[str, pd.DataFrame] | None = None, **options: Any) -> cn.Method:
     """The same rows, split in the same way, in one process."""
-    tables = make_tables()
+    tables = tables or make_tables()
     labels = tables["bank"].pop("churn").dropna()
+    tables = {name: frame for name, frame in tables.items() if len(frame.columns)}
     parts = split(cn.VerticalData(tables, labels, "bank"))
     return cn.METHODS[method](**options).fit(parts.train, parts.valid)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 import shutil
+import signal
 import socket
 import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from colonnade.federate.description import read_site
-from colonnade.federate.jobs import TrainingError, connected, train_all
+from colonnade.federate.jobs import Run, TrainingError, attempt, connected
 from colonnade.federate.processes import Kit, open_kit, running, start, stop, wait_until
 from colonnade.methods.network import NetworkMethod
 from colonnade.wire.engines.in_process import InProcess
-from tests.federate.small import METHODS, in_process, write_sites
+from tests.federate.small import METHODS, in_process, make_tables, write_sites
 
 pytest.importorskip("nvflare")
 pytestmark = pytest.mark.flare
@@ -35,7 +44,7 @@ def sites(tmp_path: Path) -> Iterator[tuple[dict[str, Kit], dict[str, Path]]]:
     from colonnade.federate.provision import provision
 
     policies = {"telco": f"methods = {list(METHODS)}"}
-    files = write_sites(tmp_path / "homes", policies)
+    files = write_sites(tmp_path / "homes", policies, listed=False)
     toml = tmp_path / "federation.toml"
     toml.write_text(
         f'[federation]\nname = "small"\nactive = "bank"\npassive = ["shop", "telco"]\nport = {free_port()}\n'
@@ -96,16 +105,94 @@ def test_training_between_sites_is_training_in_one_process(sites: Any, tmp_path:
     stranger = forged(kits, tmp_path / "forged")
     try:
         start(stranger, files["telco"], tmp_path / "forged.log")
+        _align(kits, files)
         _train_and_compare(kits, files, tmp_path)
+        _predict_and_compare(kits, files, tmp_path)
         assert "authenticated as 'shop' but claimed endpoint 'telco'" in (tmp_path / "bank.log").read_text()
     finally:
         stop(stranger)
 
 
+def _command(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", "from colonnade.cli import main; main()", "federate", *map(str, arguments)]
+
+
+def _colonnade(*arguments: object) -> str:
+    """A command of its own process, as a user types it; what it printed."""
+    done = subprocess.run(_command(*arguments), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _align(kits: dict[str, Kit], files: dict[str, Path]) -> None:
+    said = _colonnade("align", kits["bank"].folder, "--site", files["bank"])
+    assert "shop: 162 ids, 150 in common" in said and "150 rows are held by all parties" in said
+
+
+def _predict_and_compare(kits: dict[str, Kit], files: dict[str, Path], tmp_path: Path) -> None:
+    """With all sites, then without the shop, by the newest run, which is that of the last method."""
+    *_, (method, options) = METHODS.items()
+    alone, views, ids = in_process(method, **options), make_tables(), list(range(100, 250))
+    views["bank"].pop("churn")
+    views = {name: frame.loc[ids] for name, frame in views.items()}
+    every = alone.predict_proba(views)
+    pd.DataFrame({"id": ids}).to_csv(tmp_path / "ids.csv", index=False)
+    asked = ["predict", kits["bank"].folder, "--site", files["bank"], "--ids", tmp_path / "ids.csv"]
+    said = _colonnade(*asked, "--out", tmp_path / "all.parquet")
+    assert "150 ids: 150 predicted, 150 of them with all parties" in said
+    written = pd.read_parquet(tmp_path / "all.parquet")
+    assert written["id"].tolist() == list(map(str, ids)) and set(written["absent"]) == {""}
+    np.testing.assert_array_equal(written[["probability no", "probability yes"]], every)
+    stop(kits["shop"])
+    said = _colonnade(*asked, "--out", tmp_path / "without.csv", "--wait", "10")
+    assert "without shop: 150 rows" in said and "no answer from shop" in said
+    written = pd.read_csv(tmp_path / "without.csv")
+    assert set(written["absent"]) == {"shop"}
+    without = alone.predict_proba({k: v for k, v in views.items() if k != "shop"}, absent="zero")
+    np.testing.assert_allclose(written[["probability no", "probability yes"]], without, rtol=1e-12)
+    _serve_and_compare(kits, files, tmp_path, ids, every, without)
+
+
+def _serve_and_compare(
+    kits: dict[str, Kit], files: dict[str, Path], tmp_path: Path, ids: list[int], every: Any, without: Any
+) -> None:
+    """The service begins without the shop, and asks it once it is there."""
+    port = free_port()
+    command = _command("serve", kits["bank"].folder, "--site", files["bank"], "--port", port, "--cache-rows", 0)
+    with (tmp_path / "serve.log").open("wb") as log:
+        service = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        assert wait_until(lambda: _answer(port, ids) is not None, 180)
+        said = _answer(port, ids)
+        assert said is not None and said["unreachable"] == ["shop"] and said["absent"] == {"shop": 150}
+        np.testing.assert_allclose(said["probabilities"], without, rtol=1e-6)
+        start(kits["shop"], files["shop"], tmp_path / "shop.log")
+        assert wait_until(lambda: (_answer(port, ids) or {}).get("unreachable") == [], 240, step=1)
+        said = _answer(port, ids)
+        assert said is not None and said["absent"] == {}
+        np.testing.assert_allclose(said["probabilities"], every, rtol=1e-6)
+    finally:
+        service.send_signal(signal.SIGINT)
+        assert service.wait(30) == 0
+
+
+def _answer(port: int, ids: list[int]) -> dict[str, Any] | None:
+    question = urllib.request.Request(
+        f"http://127.0.0.1:{port}/predict", json.dumps({"ids": ids}).encode(), {"content-type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(question, timeout=30) as reply:
+            return dict(json.load(reply))
+    except urllib.error.URLError:
+        return None
+
+
 def _train_and_compare(kits: dict[str, Kit], files: dict[str, Path], tmp_path: Path) -> None:
     bank = read_site(files["bank"])
     refused: dict[str, Any] = {"epochs": 1, "pretrain_epochs": 1}
-    *records, error = train_all(kits["bank"], bank, [*METHODS.items(), ("ss-vfl-c", refused)])
+    wanted = [*METHODS.items(), ("ss-vfl-c", refused)]
+    runs = [Run(secrets.token_hex(16), method, options) for method, options in wanted]
+    *records, error = attempt(kits["bank"], bank, runs)
     for record, (method, options) in zip(records, METHODS.items(), strict=True):
         assert isinstance(record, dict), record
         alone = in_process(method, **options)

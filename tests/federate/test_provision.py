@@ -50,6 +50,7 @@ def test_a_job_may_bring_no_code_and_nobody_reads_a_site_from_afar(kits: dict[st
         resources = json.loads((local / "resources.json").read_text())
         assert [name for name in resources["class_allow_list"] if name.startswith("colonnade")] == [
             "colonnade.federate.components.Active", "colonnade.federate.components.Passive",
+            "colonnade.federate.components.Relay",
         ]  # fmt: skip
         assert resources["class_list_enforcement_mode"] == "enforce"
         assert resources["allow_log_streaming"] is False
@@ -81,13 +82,13 @@ def test_what_is_wrong_with_a_federation_is_told(line: str, error: str, tmp_path
 
 def test_what_is_wrong_with_a_site_is_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / "site.toml"
-    path.write_text('[site]\nparty = "shop"\n[policy]\nmethods = ["splitn"]\nrows = 0\n[speed]\n')
+    path.write_text('[site]\nparty = "shop"\nnormalise = "mail"\n[policy]\nmethods = ["splitn"]\nrows = 0\n[speed]\n')
     with pytest.raises(ConfigError) as caught:
         read_site(path)
     text = str(caught.value)
     for part in (
         "5 problems",
-        "aligned is missing",
+        "normalise = 'mail' is no rule. Did you mean 'email'?",
         "no [table]",
         "Did you mean 'splitnn'?",
         "rows must be",

@@ -135,7 +135,7 @@ def test_ids_that_are_numbers(model: cn.Method, views: dict[str, pd.DataFrame]) 
 
 
 def test_what_cannot_be_served_is_said(model: cn.Method, views: dict[str, pd.DataFrame]) -> None:
-    with pytest.raises(cn.ConfigError, match="combined reads everyone's columns in one place"):
+    with pytest.raises(cn.ConfigError, match="combined has no encoder at every party"):
         predictor_of(cn.Combined(), views)
     with pytest.raises(cn.DataError, match=r"no party of the model has a table\. Give those of 'p0', 'p1'"):
         predictor_of(model, {"shop": views["p0"]})

@@ -223,7 +223,7 @@ HEADER = {"kind": "rows", "from": "a", "to": "b", "phase": "p", "values": {}}
         ({**HEADER, "values": [1]}, "its header holds other types than ours"),
         ({k: v for k, v in HEADER.items() if k != "phase"}, "cannot be read: 'phase'"),
         ([1, 2], "cannot be read"),
-        (b"[" * 100_000, "cannot be read: maximum recursion"),
+        (b"[" * 50_000, "cannot be read: it is no JSON object"),
         (b"\xff\xfe", "cannot be read"),
     ],
 )

@@ -187,7 +187,8 @@ SENT = {kind: ("train", "predict") for kind in FLOATS if kind != "parameters"}
 
 
 def test_float_kinds_are_those_that_hold_real_numbers() -> None:
-    assert set(FLOATS) == {"representation", "gradient", "target", "projection", "parameters", "average"} <= set(KINDS)
+    known = {"representation", "gradient", "target", "projection", "parameters", "average", "consensus"}
+    assert set(FLOATS) == known <= set(KINDS)
 
 
 def test_text_becomes_protections_in_order() -> None:

@@ -6,13 +6,11 @@ header, and only then the numbers.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from colonnade.errors import WireError
-from colonnade.wire.codec import MAX_HEADER, SCALE, Precision, decode
+from colonnade.wire.codec import MAX_HEADER, SCALE, Precision, decode, read_json
 from colonnade.wire.message import KINDS, Direction, Kind, Message
 
 _FLOATS: dict[Precision, frozenset[str]] = {
@@ -20,6 +18,8 @@ _FLOATS: dict[Precision, frozenset[str]] = {
 }  # fmt: skip
 _WHOLE = frozenset({"I64", "I32", "U8"})
 _PHASE = 100  # characters
+_EMPTY = 1 << 16  # how long the other axes of a tensor without numbers may be, multiplied
+_LARGEST = 1 << 64  # of a whole number among the values
 
 
 def open_frame(
@@ -31,7 +31,7 @@ def open_frame(
     start = 8 + int.from_bytes(frame[:8], "little")
     if len(frame) < 8 or start > min(len(frame), MAX_HEADER):
         raise WireError(f"a frame of {len(frame)} bytes announces a header up to byte {start}. It was cut.")
-    header = _json(frame[8:start], "header")
+    header = read_json(frame[8:start], "header")
     kind = KINDS.get(header["kind"]) if isinstance(header.get("kind"), str) else None
     if kind is None:
         raise WireError(f"{sender!r} sent a message of an undeclared kind. Declared: {', '.join(sorted(KINDS))}.")
@@ -39,26 +39,25 @@ def open_frame(
         raise WireError(f"{header['kind']} may only go {kind.direction}, and came {direction} from {sender!r}.")
     if header.get("from") != sender or header.get("to") != receiver:
         raise WireError(f"a message came from {sender!r} to {receiver!r} that says it goes between others.")
-    if not isinstance(header.get("phase"), str) or len(header["phase"]) > _PHASE:
+    phase = header.get("phase")
+    if not isinstance(phase, str) or len(phase) > _PHASE or not phase.isprintable():
         raise WireError(f"a message from {sender!r} names no phase, or one of more than {_PHASE} characters.")
     _check_values(header.get("values"), sender)
     _check_payload(memoryview(frame)[start:], kind, header["kind"], precision)  # not copied
     return decode(frame)
 
 
-def _json(text: bytes, what: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        raise WireError(f"a frame's {what} is no JSON.") from None
-    if not isinstance(found, dict):
-        raise WireError(f"a frame's {what} is no JSON object.")
-    return found
-
-
 def _check_values(values: object, sender: str) -> None:
-    if not isinstance(values, dict) or any(isinstance(v, float) and not math.isfinite(v) for v in values.values()):
-        raise WireError(f"the values of a message from {sender!r} are not settings, or are not finite.")
+    if not isinstance(values, dict) or not all(_fits(v) for v in values.values()):
+        raise WireError(f"the values of a message from {sender!r} are not settings, or are too large.")
+
+
+def _fits(value: object) -> bool:
+    """Whether a number is finite, and a whole one no longer than 64 bits; what else may be there is the wire's."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    numbers = value if isinstance(value, list) else [value]
+    return all(abs(n) < _LARGEST for n in numbers if isinstance(n, int))
 
 
 def _check_payload(payload: memoryview, kind: Kind, name: str, precision: Precision) -> None:
@@ -68,14 +67,18 @@ def _check_payload(payload: memoryview, kind: Kind, name: str, precision: Precis
     end = 8 + int.from_bytes(payload[:8], "little")
     if len(payload) < 8 or end > min(len(payload), MAX_HEADER):
         raise WireError(f"the payload of a {name} announces more than it has. It was cut.")
-    found = {k: _entry(v, name) for k, v in _json(bytes(payload[8:end]), "payload").items()}
+    found = {k: _entry(v, name) for k, v in read_json(bytes(payload[8:end]), "payload").items()}
     if len(found) > 2 * len(kind.tensors):
         raise WireError(f"a {name} came with {len(found)} tensors. Declared: {', '.join(kind.tensors) or 'none'}.")
     for key, (dtype, shape) in found.items():
         sort, axes = kind.tensors.get(key.removesuffix(SCALE), ("", 0))
         allowed = _FLOATS[precision if kind.lossy else "float32"] if sort == "float" else _WHOLE if sort else ()
         if dtype not in allowed or len(shape) != axes:
-            raise WireError(f"a {name} came with {key!r} of type {dtype} and {len(shape)} axes, which is not declared.")
+            raise WireError(
+                f"a {name} came with {key!r} of type {dtype!r} and {len(shape)} axes, which is not declared."
+            )
+        if 0 in shape and math.prod(n for n in shape if n) > _EMPTY:  # no bytes bound it, and work goes by its axes
+            raise WireError(f"a {name} came with {key!r} without a number and of more than {_EMPTY} rows.")
         if key.endswith(SCALE):
             _check_scale(key, found, name)
 

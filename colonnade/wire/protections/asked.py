@@ -34,7 +34,7 @@ class Asked:
             also = message.values.get("also")
             table = str(message.values.get("table", "train"))
             self.last[message.receiver] = Question(table, rows, None if also is None else str(also))
-        elif message.kind == "target":
+        elif message.kind in ("target", "consensus"):
             self.last[message.receiver] = Question("train", rows)
 
     def about(self, message: Message) -> Question | None:
