@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint types bench clean
+.PHONY: setup demo test lint types bench reproduce-quick results clean
 
 setup: $(STAMP)
 
@@ -27,6 +27,14 @@ lint: setup
 
 types: setup
 	$(BIN)/mypy
+
+# every recipe of every paper, with few rows and epochs: minutes
+reproduce-quick: setup
+	$(BIN)/colonnade reproduce all --quick --out colonnade-out/reproduce-quick
+
+# docs/results.md from results/reproduce
+results: setup
+	$(BIN)/colonnade reproduce --write-docs
 
 bench: setup
 	$(BIN)/python -m benchmarks.run $(BENCH)

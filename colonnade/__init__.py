@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from colonnade.advisor import Advice, Appraisal, advise, appraise
     from colonnade.data import Labels, Split, VerticalData, split
     from colonnade.data.datasets import DATASETS
     from colonnade.errors import ColonnadeError, ConfigError, DataError, WireError
     from colonnade.methods import (
         METHODS,
+        MMVFL,
         SSVFL,
         SSVFLC,
         SSVFLDP,
         SSVFLI,
+        VAFL,
         VFLHLP,
         VFLHLPA,
         VFLHLPP,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
         Linear,
         Local,
         Method,
+        SecureBoost,
         SplitNN,
     )
     from colonnade.methods.store import load
@@ -50,6 +54,7 @@ _HOME = {
     **dict.fromkeys(
         (
             "Hybrid",
+            "SecureBoost",
             "SSVFL",
             "SSVFLC",
             "SSVFLDP",
@@ -62,22 +67,27 @@ _HOME = {
         ),
         "colonnade.methods",
     ),
-    **dict.fromkeys(("VFLHLP", "VFLHLPA", "VFLHLPP"), "colonnade.methods"),
+    **dict.fromkeys(("MMVFL", "VAFL", "VFLHLP", "VFLHLPA", "VFLHLPP"), "colonnade.methods"),
     **dict.fromkeys(("FedCSSL", "FedGSSL", "FedGSSLStar", "FedHSSL", "FedHSSLStar"), "colonnade.methods"),
     "load": "colonnade.methods.store",
+    **dict.fromkeys(("Advice", "Appraisal", "advise", "appraise"), "colonnade.advisor"),
 }
 
 __all__ = [
     "DATASETS",
     "METHODS",
+    "MMVFL",
     "OBJECTIVES",
     "SSVFL",
     "SSVFLC",
     "SSVFLDP",
     "SSVFLI",
+    "VAFL",
     "VFLHLP",
     "VFLHLPA",
     "VFLHLPP",
+    "Advice",
+    "Appraisal",
     "ColonnadeError",
     "Combined",
     "ConfigError",
@@ -99,10 +109,13 @@ __all__ = [
     "Local",
     "Method",
     "Objective",
+    "SecureBoost",
     "Split",
     "SplitNN",
     "VerticalData",
     "WireError",
+    "advise",
+    "appraise",
     "load",
     "split",
 ]

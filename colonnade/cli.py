@@ -31,6 +31,12 @@ Labels = Annotated[
 ]
 Aligned = Annotated[str, typer.Option(help="Fraction of the training rows that all parties share.")]
 Parties = Annotated[int | None, typer.Option(help="Divide the dataset's columns among this many parties.")]
+Active = Annotated[str | None, typer.Option(help="The party that holds the labels; `server`: one without columns.")]
+Rows = Annotated[int | None, typer.Option(min=10, help="Use at most so many rows, drawn at random.")]
+Bias = Annotated[
+    str | None,
+    typer.Option(help="SHARE:DOMINANT: two parties of as many columns; a share of the dominant ones is the host's."),
+]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="An option of the method, key=value; may be repeated.")
 ]
@@ -61,6 +67,9 @@ def run(
     aligned: Aligned = "1.0",
     seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 0,
     parties: Parties = None,
+    active: Active = None,
+    rows: Rows = None,
+    bias: Bias = None,
     settings: Settings = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the record, the model, the audit log and the report.")
@@ -73,7 +82,7 @@ def run(
     """
     from colonnade.console import run_once
 
-    run_once(method, data, labels, aligned, seed, parties, settings or [], out, json_)
+    run_once(method, data, labels, aligned, seed, (parties, active, rows, bias), settings or [], out, json_)
 
 
 @app.command()
@@ -89,6 +98,9 @@ def compare(
     seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, … for each setting.")] = 3,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Runs at a time; 0: one per core.")] = 0,
     parties: Parties = None,
+    active: Active = None,
+    rows: Rows = None,
+    bias: Bias = None,
     settings: Settings = None,
     protocol: Annotated[
         str, typer.Option(help="inductive, or transductive: the unlabelled training rows are the test rows (SSVFL).")
@@ -96,6 +108,9 @@ def compare(
     target: Annotated[
         float | None, typer.Option(help="Also report the bytes sent until the validation score first reached this.")
     ] = None,
+    tune: Annotated[
+        int, typer.Option(min=1, help="Tries for each run: options drawn from a small grid, chosen on validation rows.")
+    ] = 1,
     out: Annotated[
         Path | None, typer.Option(help="Folder for results; finished runs found there are not run again.")
     ] = None,
@@ -109,7 +124,39 @@ def compare(
     """
     from colonnade.console import compare_methods
 
-    compare_methods(data, methods, labels, aligned, seeds, jobs, parties, settings or [], target, protocol, out, json_)
+    arrangement = parties, active, rows, bias
+    compare_methods(
+        data, methods, labels, aligned, seeds, jobs, arrangement, settings or [], target, protocol, tune, out, json_
+    )
+
+
+@app.command()
+def reproduce(
+    papers: Annotated[
+        list[str] | None, typer.Argument(help="Papers: 000 to 004, or by name (fedonce), or all. None: a list.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="One table or figure: 2, table-2, fig-5.")] = None,
+    data: Annotated[str | None, typer.Option(help="Only these data sets, comma-separated.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few rows, epochs and values: proves that it runs.")] = False,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds 0, 1, …; the recipe's own number by default.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Runs at a time; 0: one per core.")] = 0,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results; finished runs found there are not run again.")
+    ] = None,
+    record: Annotated[bool, typer.Option("--record", help="Keep the results in results/reproduce.")] = False,
+    write_docs: Annotated[bool, typer.Option("--write-docs", help="Make docs/results.md from results/.")] = False,
+    json_: Json = None,
+) -> None:
+    """The papers' tables, claimed and measured: run a recipe, say which claims hold, and write a page.
+
+    Runs are kept by paper and commit; stopped half-way, the same command goes on where it stopped.
+
+    Example: colonnade reproduce 002 --table 2 --quick
+    """
+    from colonnade.bench.reproduce_console import reproduce_tables
+
+    reproduce_tables(papers or [], table, data, quick, seeds, jobs, settings or [], out, record, write_docs, json_)
 
 
 @app.command()
@@ -201,6 +248,66 @@ def tradeoff(
         data, methods, protect or [], attacks or ["label-inference"], adversary, auxiliary, labels, aligned, seeds,
         jobs, parties, settings or [], out, json_,
     )  # fmt: skip
+
+
+@app.command()
+def advise(
+    data: Annotated[str, typer.Argument(help="A dataset of `colonnade list`, or a TOML file about your own.")],
+    labels: Labels = None,
+    aligned: Aligned = "1.0",
+    parties: Parties = None,
+    active: Active = None,
+    rows: Rows = None,
+    max_bytes: Annotated[
+        str | None, typer.Option("--bytes", help="Bytes that a training may send, at most: 5MB, 200kB.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Seconds that it may take here, at most.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy budget ε: only methods that it covers, each trained in full.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="δ of that budget.")] = 1e-5,
+    seed: Annotated[int, typer.Option(help="Of the split, as in `run`; its test rows are not read.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Times that probes are repeated, on other validation rows.")] = 1,
+    json_: Json = None,
+) -> None:
+    """Which method to use on these data: expected score, bytes and time, why, and what would change the advice.
+
+    It tries a few methods briefly on validation rows, and looks up what all methods gave in settings like yours.
+
+    Example: colonnade advise digits --labels 100 --bytes 5MB
+    """
+    from colonnade.advisor.console import advise_on
+
+    arrangement = parties, active, rows, None
+    advise_on(data, labels, aligned, arrangement, max_bytes, seconds, epsilon, delta, seed, seeds, json_)
+
+
+@app.command()
+def appraise(
+    data: Annotated[str, typer.Argument(help="A dataset of `colonnade list`, or a TOML file about your own.")],
+    party: Annotated[str | None, typer.Option(help="The partner. Every one by default, one by one.")] = None,
+    labels: Labels = None,
+    aligned: Aligned = "1.0",
+    parties: Parties = None,
+    active: Active = None,
+    rows: Rows = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy budget ε for each row of the partner: noise on what it sends.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="δ of that budget.")] = 1e-5,
+    seed: Annotated[int, typer.Option(help="Of the split, as in `run`; its test rows are not read.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Times that rows are dealt out to folds anew.")] = 3,
+    check: Annotated[bool, typer.Option("--check", help="Also train in full, and compare on test rows.")] = False,
+    json_: Json = None,
+) -> None:
+    """What a partner's columns would add to those of the active party alone, from one round with it.
+
+    Example: colonnade appraise digits --party se --labels 100
+    """
+    from colonnade.advisor.console import appraise_party
+
+    arrangement = parties, active, rows, None
+    appraise_party(data, party, labels, aligned, arrangement, epsilon, delta, seed, seeds, check, json_)
 
 
 app.add_typer(federate, name="federate")

@@ -17,6 +17,7 @@ from rich.table import Table
 from colonnade.bench.cell import Cell, run_cell
 from colonnade.bench.compare import Outcome, grid, run_grid
 from colonnade.bench.files import write_json
+from colonnade.bench.tuning import best_of_tries, variants
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import describe_options, one_of, parse_settings
 from colonnade.methods.store import method_named
@@ -70,21 +71,21 @@ def show_options(method: str, json_: Path | None) -> None:
 
 
 def run_once(
-    method: str, data: str, labels: str | None, aligned: str, seed: int, parties: int | None,
+    method: str, data: str, labels: str | None, aligned: str, seed: int, arrangement: Arrangement,
     settings: list[str], out: Path | None, json_: Path | None,
 ) -> None:  # fmt: skip
     """Train one method once; print its scores and its traffic; write what was asked for."""
     problems: list[str] = []
     cell = Cell(
         method, data, _number(labels, "--labels", problems), _fraction(aligned, problems), seed,
-        parties, parse_settings(settings), with_map=out is not None,
+        options=parse_settings(settings), with_map=out is not None, **arranged(arrangement, problems),
     )  # fmt: skip
     _check_json(json_, problems)
     raise_all(problems, ConfigError, "run")
     cell.build()
     if out is not None:
         check_out(out, "record.json")
-    with _progress() as bars:
+    with progress() as bars:
         record, model = run_cell(cell, _bar(bars, method))
     _print_run(record)
     if out is not None:
@@ -119,8 +120,8 @@ def _print_run(record: dict[str, Any]) -> None:
 
 
 def compare_methods(
-    data: str, methods: str, labels: str | None, aligned: str, seeds: int, jobs: int, parties: int | None,
-    settings: list[str], target: float | None, protocol: str, out: Path | None, json_: Path | None,
+    data: str, methods: str, labels: str | None, aligned: str, seeds: int, jobs: int, arrangement: Arrangement,
+    settings: list[str], target: float | None, protocol: str, tune: int, out: Path | None, json_: Path | None,
 ) -> None:  # fmt: skip
     """Run a comparison, print its table, and write its page."""
     problems: list[str] = []
@@ -129,6 +130,7 @@ def compare_methods(
     fractions = [_fraction(v, problems) for v in aligned.split(",")]
     _check_json(json_, problems)
     one_of(problems, "--protocol", protocol, ("inductive", "transductive"))
+    given = arranged(arrangement, problems)
     raise_all(problems, ConfigError, "compare")
     with console.status("Reading the data"):
         cells = grid(
@@ -137,20 +139,23 @@ def compare_methods(
             labels=counts,
             aligned=fractions,
             seeds=seeds,
-            parties=parties,
             settings=parse_settings(settings),
             protocol=protocol,
+            **given,
         )
+    tries = {cell.key: variants(cell, tune) for cell in cells} if tune > 1 else {}
+    cells = [one for group in tries.values() for one in group] or cells
     folder = out or Path("colonnade-out") / f"compare-{Path(data).stem}"
     check_out(folder, "comparison.json")
     jobs = jobs or min(os.cpu_count() or 1, len(cells))
-    with _progress() as bars:
+    with progress() as bars:
         task = bars.add_task("runs", total=len(cells))
 
         def done(outcome: Outcome) -> None:
             bars.update(task, advance=1, description=outcome.cell.method)
 
         outcomes = run_grid(cells, folder, jobs=jobs, done=done, target=target)
+    outcomes = best_of_tries(tries, outcomes, folder) if tries else outcomes
     records = [o.record for o in outcomes if o.record is not None]
     if records:
         print_summary(records, target)
@@ -267,7 +272,7 @@ def trade_off(
         every = trials(names, protect, asked, setting, seeds=seeds, settings=parse_settings(settings))
     folder = out or Path("colonnade-out") / f"tradeoff-{Path(data).stem}"
     check_out(folder, "comparison.json")
-    with _progress() as bars:
+    with progress() as bars:
         task = bars.add_task("runs", total=len(every))
 
         def done(outcome: Outcome) -> None:
@@ -343,12 +348,29 @@ def _fraction(text: str, problems: list[str]) -> float:
     return 1.0 if value is None else value
 
 
+Arrangement = tuple[int | None, str | None, int | None, str | None]  # --parties, --active, --rows, --bias
+
+
+def arranged(given: Arrangement, problems: list[str]) -> dict[str, Any]:
+    """How the data are arranged, as a cell takes it."""
+    parties, active, rows, bias = given
+    share, _, dominant = (bias or "").partition(":")
+    found: dict[str, Any] = {"parties": parties, "active": active, "rows": rows, "bias": None}
+    if bias is not None:
+        try:
+            found["bias"] = float(share), int(dominant)
+        except ValueError:
+            problems.append(f"--bias must be SHARE:DOMINANT, e.g. 0.5:30. Got {bias!r}.")
+    return found
+
+
 def _check_json(path: Path | None, problems: list[str]) -> None:
     if path is not None and path.is_dir():
         problems.append(f"--json {path} is a folder. Name a file.")
 
 
-def _progress() -> Progress:
+def progress() -> Progress:
+    """Bars that vanish when the work is done."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -56,6 +56,8 @@ class Run:
     @property
     def federation(self) -> Federation:
         """The parties, where there were several."""
+        if not isinstance(self.model, NetworkMethod) and self.model.traffic_.bytes:
+            raise RefusedError(f"the attacks read encoders, and {self.model.name} has none: see its page in the docs.")
         if not isinstance(self.model, NetworkMethod) or not self.model.federation_.passive:
             raise RefusedError(f"{self.model.name} sends nothing, so no party learns anything of another.")
         return self.model.federation_
@@ -170,6 +172,9 @@ def _rows_of(record: dict[str, Any]) -> Split:
         record["method"], record["data"], config["labels"], config["aligned"], record["seed"],
         protocol=config.get("protocol", "inductive"),
     )  # fmt: skip
+    if arrangement := config.get("arrangement"):
+        bias = arrangement.get("bias")
+        cell = replace(cell, **{**arrangement, "bias": bias and (bias[0], bias[1])})
     parts, _ = cell.split()
     if list(parts.train.views) != config["parties"] and not cell.data.endswith(".toml"):
         parts, _ = replace(cell, parties=len(config["parties"])).split()
