@@ -31,7 +31,8 @@ from colonnade.methods.store import method_named
 from colonnade.metrics import score
 from colonnade.wire.engines.flare import ASSIGN, FINISH, Flare, Link
 from colonnade.wire.message import KINDS, Message, Value
-from colonnade.wire.protections.text import listed, parse
+from colonnade.wire.protection import Noise
+from colonnade.wire.protections.text import text_of
 from colonnade.wire.wire import Wire
 
 Progress = Callable[[str, int, int], None]
@@ -94,8 +95,8 @@ class ActiveSite:
         }
         names = {"train": "train", "valid": "valid", "test": "predict"}
         self.link.absent.rows = {names[part]: len(positions) for part, positions in rows.items()}
-        asked = listed(getattr(method, "protect", ())) if getattr(method, "protect", ()) else []
-        up = [entry for entry in asked if KINDS[parse(entry).kind].direction == "up"]
+        noises = [made for made in method.wire().protections if isinstance(made, Noise) and made.scale]
+        up = [text_of(made) for made in noises if KINDS[made.kind].direction == "up"]  # also those of its own
         values: dict[str, Value] = {"digest": self.table.digest(self.link.run), "method": method.name,
                   "codec": getattr(method, "codec", "float32"), "protect": "+".join(up)}  # fmt: skip
         return self._tell(ASSIGN, "assignment", rows, values)

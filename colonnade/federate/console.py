@@ -8,6 +8,7 @@ from colonnade.errors import ConfigError
 from colonnade.federate.jobs import session
 from colonnade.federate.parts import write_json
 from colonnade.federate.processes import check_site, open_kit, running
+from colonnade.federate.reach import heard_by
 from colonnade.federate.table import read_site_table
 from colonnade.federate.training import Faults, train
 from colonnade.methods.options import parse_settings
@@ -56,7 +57,7 @@ def show_status(folder: Path) -> None:
     if not kit.active or not found:
         return
     with session(kit) as opened:
-        here = {client.name for client in opened.get_connected_client_list()}
+        here = heard_by(opened)
         for name in kit.federation.passive:
             print(f"{name}: {'connected' if name in here else 'not connected'}")
         for job in opened.list_jobs():

@@ -20,7 +20,7 @@ from colonnade.federate.processes import Kit
 from colonnade.wire.engines.envelope import run_of
 from colonnade.wire.engines.flare import Call
 
-ALIVE = 60.0  # seconds since a site was last heard of; FLARE itself counts it as connected for ten minutes
+ALIVE = 30.0  # seconds since a site was last heard of; FLARE itself counts it as connected for ten minutes
 START = 120.0  # seconds in which a job must have started; FLARE goes on trying when no site is there any more
 
 
@@ -46,10 +46,11 @@ class Reach:
 def heard_of(kit: Kit) -> list[str]:
     """The passive sites that were heard of lately."""
     with session(kit) as opened:
-        return _heard_of(opened)
+        return heard_by(opened)
 
 
-def _heard_of(opened: Any) -> list[str]:
+def heard_by(opened: Any) -> list[str]:
+    """The same, in a session that is open."""
     clients = opened.get_connected_client_list()
     return sorted(c.name for c in clients if time.time() - (c.last_connect_time or 0) < ALIVE)
 
@@ -64,7 +65,7 @@ def open_reach(kit: Kit, site: SiteFile, *, wait: float, every: bool) -> Reach:
         every: whether a site that is not connected is an error.
     """
     with session(kit) as opened:
-        here = _heard_of(opened)
+        here = heard_by(opened)
         absent = [name for name in kit.federation.passive if name not in here]
         if absent and every:
             raise ConfigError(f"{', '.join(absent)} have not joined. Each starts by `colonnade federate join`.")

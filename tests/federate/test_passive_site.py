@@ -243,3 +243,23 @@ def test_a_request_with_some_bytes_changed_ends_in_a_reply(
 def test_what_is_no_bytes_is_refused(shop: PassiveSite) -> None:
     for thing in (None, "text", {"frame": b""}, np.zeros(3), [b"x"]):
         assert "bytes were expected" in open_reply(shop.answer(thing)).reason
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "noise"),
+    [
+        ("ssvfl-dp", {"noise": 0.3}, {"name": "noise", "strength": 0.3}),
+        ("vafl", {"noise": 0.2}, {"name": "noise", "strength": 0.2, "phases": ["train", "validate"]}),
+        ("splitnn", {"protect": "gaussian:representation:2:0.5"}, {"name": "gaussian", "strength": 0.5}),
+        ("splitnn", {"protect": "iso:gradient:1"}, None),
+    ],
+)
+def test_noise_that_a_method_asks_for_is_added_at_the_site(
+    tmp_path: Path, method: str, options: dict[str, Any], noise: dict[str, Any] | None
+) -> None:
+    files = write_sites(tmp_path)
+    passive = passive_sites(files)
+    active_site(files, passive).train(method, {"epochs": 1, "hidden": (4,), "width": 2, **options})
+    found = [made.describe() for made in passive["shop"].wire.protections]
+    assert len(found) == (noise is not None)
+    assert noise is None or noise.items() <= found[0].items()

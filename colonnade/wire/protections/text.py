@@ -67,6 +67,13 @@ def parse(entry: str) -> Wanted:
     return Wanted(name, kind, tuple(map(_number, numbers)), phases)
 
 
+def text_of(made: Noise) -> str:
+    """The inverse of `parse` and `build`: a protection as text."""
+    clip = [made.clip] if isinstance(made, ClippedGaussian) else []
+    text = ":".join([made.name, made.kind, *(repr(float(number)) for number in (*clip, made.scale))])
+    return text if made.phases is None else f"{text}@{'/'.join(sorted(made.phases))}"
+
+
 def _number(text: str) -> float:
     try:
         return float(text)
