@@ -97,8 +97,12 @@ def _plain(values: list[Any], rule: Rule) -> list[bytes] | None:
     types, fold = set(map(type, values)), RULES[rule]
     if types not in ({str}, {int}):
         return None
+    texts = values if types == {str} else list(map(str, values))
+    whole = "".join(texts)
+    if rule in ("exact", "text") and whole.isascii() and whole.isprintable() and " " not in whole:
+        return ("t" + "\nt".join(texts)).encode().split(b"\n")  # nothing to tidy up: all at once
     try:
-        return [b"t" + fold(text).encode() for text in (values if types == {str} else map(str, values))]
+        return [b"t" + fold(text).encode() for text in texts]
     except (UnusableIdError, UnicodeEncodeError):
         return None
 
