@@ -28,6 +28,7 @@ KEPT = Path("results/advise-runs.json")
 GAINS = Path("results/appraise-runs.json")
 RECORD = Path("colonnade/advisor") / record.FILE
 SOURCES = (Path("results/cross-party.json"), KEPT)
+FRUGAL = 1e6  # bytes; a second table is about methods that send no more
 
 
 def keep(paths: list[Path]) -> None:
@@ -74,11 +75,19 @@ def evaluate(paths: list[Path]) -> None:
     if unprobed:
         sys.exit(f"No probes are known of {', '.join(unprobed)}. Run `python -m benchmarks.advise record` first.")
     checked = advise_check.leave_one_out(found, scores(runs))
+    frugal = advise_check.leave_one_out(found, scores(runs), FRUGAL)
+    if checked is None:
+        sys.exit("There are fewer than three data sets. Name more comparisons.")
     pairs = _gains() if GAINS.exists() else []
     gains = appraise_check.leave_one_out(pairs) if len({pair.source for pair in pairs}) > 2 else None
-    result = {"advise": checked.to_json(), "appraise": None if gains is None else gains.to_json(), "missing": missing}
+    result = {
+        "advise": checked.to_json(),
+        "frugal": None if frugal is None else frugal.to_json(),
+        "appraise": None if gains is None else gains.to_json(),
+        "missing": missing,
+    }
     write_json(Path("results/advise.json"), result)
-    Path("results/advise.md").write_text(advise_text.page(checked, gains, found))
+    Path("results/advise.md").write_text(advise_text.page(checked, frugal, FRUGAL, gains, found))
     print(Path("results/advise.md").read_text())
 
 

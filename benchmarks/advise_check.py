@@ -58,9 +58,9 @@ class Checked:
     choices: tuple[Choice, ...]
     covered: Mapping[str, float]  # share of single runs inside the interval of 90 %, by what it rests on
     runs: int
-    error: Mapping[
-        str, float
-    ]  # mean absolute difference of expected and measured scores, as shares of the guess's error
+    error: Mapping[str, float]  # mean absolute error of expected scores, as a share of the guess's error
+    bytes_factor: float  # by which expected bytes are off, median
+    seconds_factor: float
 
     def ways(self) -> list[Way]:
         """Every way of choosing, the least regret first among those that choose everywhere, then fixed methods."""
@@ -97,8 +97,13 @@ def _by_source(choices: Sequence[Choice], value: Any) -> float:
     return statistics.fmean(statistics.fmean(group) for group in groups.values())
 
 
-def leave_one_out(entries: Sequence[Entry], runs: Mapping[Place, Mapping[str, Mapping[int, Run]]]) -> Checked:
-    """Advice for each setting by the record of the other data sets."""
+def leave_one_out(
+    entries: Sequence[Entry], runs: Mapping[Place, Mapping[str, Mapping[int, Run]]], most: float | None = None
+) -> Checked | None:
+    """Advice for each setting by the record of the other data sets; among methods that sent at most so many bytes.
+
+    None where fewer than three data sets have two such methods.
+    """
     by_name = {place.name: methods for place, methods in runs.items()}
     choices: list[Choice] = []
     inside: dict[str, list[bool]] = {ADVISE: [], RECORD: []}
@@ -109,7 +114,9 @@ def leave_one_out(entries: Sequence[Entry], runs: Mapping[Place, Mapping[str, Ma
         variances = fit([one for entry in others for one in entry.seen()])
         known = Record(tuple(others), variances, {})
         for entry in (one for one in entries if source(one.data) == left):
-            names = [name for name in entry.methods if name in known.methods()]
+            names = [name for name in entry.methods if name in known.methods() and _within(entry, name, most)]
+            if len(names) < 2:
+                continue
             for way, probes in ((ADVISE, entry.probes), (RECORD, {})):
                 found = expected(entry.setting, probes, known, names)
                 choices.append(_choice(way, entry, names, found[0].method))
@@ -120,6 +127,8 @@ def leave_one_out(entries: Sequence[Entry], runs: Mapping[Place, Mapping[str, Ma
                     for what, factors in off.items():
                         factors += _factor(getattr(one, what), getattr(entry.methods[one.method], what))
             choices += _simple(entry, names)
+    if len({choice.source for choice in choices}) < 3:
+        return None
     return Checked(
         tuple(choices),
         {way: float(np.mean(values)) for way, values in inside.items()},
@@ -128,6 +137,11 @@ def leave_one_out(entries: Sequence[Entry], runs: Mapping[Place, Mapping[str, Ma
         statistics.median(off["bytes"]),
         statistics.median(off["seconds"]),
     )
+
+
+def _within(entry: Entry, name: str, most: float | None) -> bool:
+    sent = entry.methods[name].bytes
+    return most is None or (sent is not None and sent <= most)
 
 
 def _factor(expected: float | None, measured: float | None) -> list[float]:

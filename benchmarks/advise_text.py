@@ -7,14 +7,23 @@ from collections.abc import Sequence
 from benchmarks.advise_check import ADVISE, PROBES, RECORD, Checked, Way
 from benchmarks.appraise_check import Gains
 from colonnade.advisor.record import Entry, source
+from colonnade.report.text import bytes_text
 
 MADE = "Made by `python -m benchmarks.advise evaluate`; how it is done: [docs/advise.md](../docs/advise.md)."
 
 
-def page(checked: Checked, gains: Gains | None, entries: Sequence[Entry]) -> str:
+def page(checked: Checked, frugal: Checked | None, most: float, gains: Gains | None, entries: Sequence[Entry]) -> str:
     """results/advise.md."""
-    head = ["# Advice and appraisals, judged on data they have not learnt from", "", MADE, ""]
-    return "\n".join([*head, *_advise(checked, entries), *(_appraise(gains) if gains is not None else [])]) + "\n"
+    parts = [
+        "# Advice and appraisals, judged on data they have not learnt from",
+        "",
+        MADE,
+        "",
+        *_advise(checked, entries),
+    ]
+    if frugal is not None:
+        parts += [f"Among methods that sent {bytes_text(most)} at most:", "", *_ways(frugal), ""]
+    return "\n".join([*parts, *_each(checked), *(_appraise(gains) if gains is not None else [])]) + "\n"
 
 
 def _advise(checked: Checked, entries: Sequence[Entry]) -> list[str]:
@@ -29,15 +38,23 @@ def _advise(checked: Checked, entries: Sequence[Entry]) -> list[str]:
         "deviation of it. *Regret*: what the choice lacks of the best, in percent of the error of a guess; beside it",
         "that of `advise` in the same settings. Means over data sets.",
         "",
-        "| choice | settings | data sets | best | hit | regret | advise there |",
-        "|---|---|---|---|---|---|---|",
-        *(_line(way) for way in checked.ways()),
+        *_ways(checked),
         "",
         f"Of {checked.runs} single runs, {covered[ADVISE]} are inside the interval that is meant to hold 90 %",
         f"({covered[RECORD]} without probes). Expected scores are off by {error[ADVISE]} of the error of a guess on",
         f"average, without probes by {error[RECORD]}. Bytes are off by a factor of {checked.bytes_factor:.1f} in the",
         f"median, seconds by {checked.seconds_factor:.1f}.",
         "",
+    ]
+
+
+def _ways(checked: Checked) -> list[str]:
+    head = ["| choice | settings | data sets | best | hit | regret | advise there |", "|---|---|---|---|---|---|---|"]
+    return [*head, *(_line(way) for way in checked.ways())]
+
+
+def _each(checked: Checked) -> list[str]:
+    return [
         "| setting | advised | its score | best | its score | |",
         "|---|---|---|---|---|---|",
         *(

@@ -64,7 +64,9 @@ class Appraisal:
             "hurts": f"The columns of {self.party!r} are expected to harm",
             "not shown": f"It is not shown that the columns of {self.party!r} help",
         }[self.verdict]
-        budget = "" if self.epsilon is None else f", within ε = {self.epsilon:g} for each of its rows"
+        budget = ""
+        if self.epsilon is not None:
+            budget = f", within ε = {self.epsilon:g} for each of its rows, whose noise hides part of the gain"
         return (
             f"{what}: {self.setting.metric} changes by {self.gain:+.3f} ({self.low:+.3f} to {self.high:+.3f} in nine "
             f"cases of ten) from {score_text(self.alone)} with the active party's columns alone. Learnt from one round "
@@ -209,7 +211,10 @@ def _judged(
     drawn = resampled(setting.metric, runs)
     gains = np.array([setting.gain(j, a) for a, j in zip(drawn[ALONE], drawn[JOINT], strict=True)])
     sampling = float(gains.std(ddof=1))
-    gain, spread = full_gain(setting.gain(means[JOINT], means[ALONE]), sampling, setting, packaged().gap)
+    gap = packaged().gap
+    if epsilon is not None:  # the record has no noise: what it says of full training does not apply
+        gap = {**gap, "factor": 1.0, "constant": 0.0}
+    gain, spread = full_gain(setting.gain(means[JOINT], means[ALONE]), sampling, setting, gap)
     return Appraisal(
         party, setting, means[ALONE], means[JOINT], gain, gain - NORMAL_90 * spread, gain + NORMAL_90 * spread,
         sampling, len(got.ids), len(runs), got.bytes, epsilon, None if epsilon is None else delta,

@@ -108,8 +108,9 @@ def appraise_party(
 def print_appraisals(data: str, found: list[tuple[Appraisal, Realised | None]]) -> None:
     """A table, and each appraisal in words."""
     first, full = found[0]
-    title = f"{data}: what partners add to {score_text(first.alone)} {first.setting.metric} of the active party alone"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+    alone = f"{score_text(first.alone)} {first.setting.metric} of the active party alone"
+    console.print(f"[italic]{data}: what partners add to {alone}[/italic]")
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
     headings = ["partner", "gain", "nine of ten", "rows", "sent"] + ["full training"] * (full is not None)
     for heading in headings:
         table.add_column(heading, no_wrap=True, justify="left" if heading == "partner" else "right")

@@ -19,6 +19,7 @@ from colonnade.errors import ColonnadeError, DataError
 from colonnade.methods.store import method_named
 
 LABELLED, ROWS, VALID = 1000, 2000, 1000  # at most, of each party
+IMAGES = 0.25  # of these, where a party holds images, which cost more
 _SHORT = {"epochs": 60, "patience": 8}
 PROBES: dict[str, dict[str, Any]] = {
     "local": _SHORT,
@@ -131,10 +132,11 @@ def redivided(parts: Split, seed: int) -> Split:
 def thinned(train: VerticalData, seed: int) -> VerticalData:
     """At most `LABELLED` labelled rows, and of the others the same share at every party, `ROWS` rows in all."""
     rng = np.random.default_rng([seed, 0x7417])
-    labelled = rng.permutation(train.labels.ids)[:LABELLED]
+    part = IMAGES if any(view.is_image for view in train.views.values()) else 1.0
+    labelled = rng.permutation(train.labels.ids)[: int(part * LABELLED)]
     others = np.setdiff1d(every_id(train), train.labels.ids)
     largest = max(len(view) for view in train.views.values())
-    share = (ROWS - len(labelled)) / max(largest - len(train.labels), 1)
+    share = (part * ROWS - len(labelled)) / max(largest - len(train.labels), 1)
     if len(labelled) == len(train.labels) and share >= 1:
         return train
     kept = others[rng.random(len(others)) < share]

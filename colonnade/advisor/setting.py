@@ -29,6 +29,7 @@ FEATURES = (
     "own share of columns",
     "classes",
     "regression",
+    "images",
 )
 
 
@@ -46,6 +47,7 @@ class Setting:
     parties: int  # that hold columns
     columns: int
     own_columns: int  # of the active party
+    images: bool  # whether a party holds images
     guess: float  # error of a guess that looks at no column, in the unit of the metric
 
     @property
@@ -66,6 +68,7 @@ class Setting:
                 self.own_columns / self.columns,
                 math.log2(max(self.classes, 1)),
                 float(self.task == "regression"),
+                float(self.images),
             ]
         )
 
@@ -109,6 +112,7 @@ def setting_of(train: VerticalData, metric: str) -> Setting:
         parties=len(train.views),
         columns=sum(view.width for view in train.views.values()),
         own_columns=0 if own is None else own.width,
+        images=any(view.is_image for view in train.views.values()),
         guess=guess_error(train.labels.values, metric),
     )
 
