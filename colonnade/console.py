@@ -36,13 +36,15 @@ def show_list(json_: Path | None) -> None:
     from colonnade import DATASETS, METHODS, OBJECTIVES
 
     table = Table(title="Methods", title_justify="left", box=None, padding=(0, 2))
-    for heading in ("method", "what it does", "source"):
+    table.add_column("method", min_width=max(map(len, METHODS)))
+    for heading in ("what it does", "source"):
         table.add_column(heading)
     for name, method in METHODS.items():
         table.add_row(f"[bold]{name}[/bold]", method.summary, method.paper)
     console.print(table, "")
     table = Table(title="Datasets", title_justify="left", box=None, padding=(0, 2))
-    for heading in ("dataset", "parties", "task", "metric", "here"):
+    table.add_column("dataset", min_width=max(map(len, DATASETS)))
+    for heading in ("parties", "task", "metric", "here"):
         table.add_column(heading)
     for name, data in DATASETS.items():
         table.add_row(f"[bold]{name}[/bold]", data.parties, data.task, data.metric, "yes" if data.available() else "no")

@@ -70,7 +70,7 @@ def parse(entry: str) -> Wanted:
 def text_of(made: Noise) -> str:
     """The inverse of `parse` and `build`: a protection as text."""
     clip = [made.clip] if isinstance(made, ClippedGaussian) else []
-    text = ":".join([made.name, made.kind, *(repr(float(number)) for number in (*clip, made.scale))])
+    text = ":".join([made.name, made.kind, *(repr(float(number)).removesuffix(".0") for number in (*clip, made.scale))])
     return text if made.phases is None else f"{text}@{'/'.join(sorted(made.phases))}"
 
 
