@@ -98,7 +98,7 @@ class Crashing:
         made.start()
         self.processes[name] = made
 
-    def run(self, kills: int, apart: float, seed: int, patience: float = 60.0) -> None:
+    def run(self, kills: int, apart: float, seed: int, patience: float = 150.0) -> None:
         """Until there is a record; one process is killed about every `apart` seconds, `kills` times."""
         draw = random.Random(seed)
         until = time.monotonic() + patience

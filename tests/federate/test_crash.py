@@ -22,9 +22,10 @@ LONGER: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("method", LONGER)
 def test_killed_processes_resume_and_end_with_the_same_model(tmp_path: Path, method: str) -> None:
     calm = Crashing(write_sites(tmp_path / "calm"), method, LONGER[method])
+    started = time.monotonic()
     calm.run(0, 1.0, 0)
     wild = Crashing(write_sites(tmp_path / "wild"), method, LONGER[method])
-    wild.run(10, 0.3, seed=len(method))
+    wild.run(10, (time.monotonic() - started) / 8, seed=len(method))
     assert len(wild.kills) >= 3, "the run was over before it could be disturbed"
     assert len(calm.parts()) == 3 and wild.parts() == calm.parts()
     before, after = (json.loads(run.record.read_text()) for run in (calm, wild))
