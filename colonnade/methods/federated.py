@@ -34,6 +34,7 @@ class FederatedMethod(NetworkMethod):
     join: str = "concat"  # how the head reads the representations: concat, mean or sum
     codec: str = "float32"  # how representations and gradients travel: float32, float16 or int8
     response_limit: float | None = None  # seconds after which a party's answer counts as zero; None waits
+    late: str | tuple[str, ...] = ()  # parties whose every answer comes too late, to rehearse their absence
     protect: str | tuple[str, ...] = ()  # what senders do to messages: NAME:KIND:STRENGTH, e.g. iso:gradient:1
 
     sends: ClassVar[Sends] = SPLIT
@@ -45,6 +46,8 @@ class FederatedMethod(NetworkMethod):
         one_of(problems, "codec", self.codec, PRECISIONS)
         if self.response_limit is not None:
             above(problems, "response_limit", self.response_limit, 0, "Use None to wait for every party.")
+        if not isinstance(self.late, str | tuple | list) or not all(isinstance(name, str) for name in self.late):
+            problems.append(f"late must name parties. Got {self.late!r}. Use e.g. ['shop'], or [] for none.")
         problems += find_problems(self.protect, self.name, self.sent(), self.mixed(), self.lacks())
 
     def sent(self) -> Sends:
@@ -84,15 +87,21 @@ class FederatedMethod(NetworkMethod):
         fed = super()._assemble(data, progress)
         if isinstance(fed.engine, InProcess):
             self._wait(fed.engine)
-        elif self.response_limit is not None:
-            raise ConfigError("response_limit is for one process. Between sites, set timeout in federation.toml.")
+        elif self.response_limit is not None or self.late:
+            raise ConfigError(
+                "response_limit and late are for one process. Between sites, set timeout in federation.toml."
+            )
         show_labels(fed)
         return fed
 
     def _wait(self, engine: InProcess) -> None:
         """Set how long a party is waited for; a party that may be late answers for itself, not as one of a stack."""
-        engine.response_limit = self.response_limit
-        engine.stack = engine.stack and self.response_limit is None
+        engine.response_limit, engine.always_late = self.response_limit, frozenset(self._late())
+        engine.stack = engine.stack and engine.punctual
+
+    def _late(self) -> tuple[str, ...]:
+        """The parties that are always late."""
+        return (self.late,) if isinstance(self.late, str) else tuple(self.late)
 
     def _restore(self, saved: dict[str, Any], tensors: dict[str, dict[str, Tensor]]) -> None:
         super()._restore(saved, tensors)
@@ -112,6 +121,9 @@ class FederatedMethod(NetworkMethod):
         super()._check_data(data, validation)
         if not data.passive:
             raise DataError(f"{self.name} needs a passive party beside {data.active!r}. Add a view, or use local.")
+        unknown = [name for name in self._late() if name not in data.passive]
+        if unknown:
+            raise ConfigError(f"late names {unknown}, but the passive parties are {list(data.passive)}.")
 
 
 def show_labels(fed: Federation) -> None:

@@ -17,7 +17,7 @@ WANTED = {
     "001": "table-1 fig-3",
     "002": "table-2 table-3 fig-2 fig-4 fig-5 fig-6 fig-7",
     "003": "table-2 table-3 table-4 fig-5",
-    "004": "table-4 table-6 table-7 table-8 fig-5 fig-6 fig-7 fig-8 fig-9 fig-10 appendix-b",
+    "004": "table-4 table-6 table-7 table-8 fig-5 fig-6 fig-7 fig-8 fig-9 fig-10 appendix-b appendix-c",
 }
 
 

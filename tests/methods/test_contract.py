@@ -259,6 +259,29 @@ def test_rows_that_a_party_lacks(name: str, data: cn.VerticalData) -> None:
         model.predict(fewer, absent="nil")
 
 
+@federated_methods
+def test_a_party_that_is_always_late_changes_no_prediction(name: str) -> None:
+    """Wu et al. 2022, App. C: what comes late counts as zero, so what it says does not matter."""
+    split = cn.split(make_data(3, rows=160))
+    model = small(name, late=["p2"]).fit(split.train, split.valid)
+    assert set(model.late_) == {"p2"}
+    frames, _ = raw(split.test)
+    told = outputs(model, frames)
+    assert model.absent_["p2"] == len(told)
+    frames["p2"] = frames["p2"].iloc[::-1].set_axis(frames["p2"].index)
+    np.testing.assert_array_equal(outputs(model, frames), told)
+    frames["p1"] = frames["p1"].iloc[::-1].set_axis(frames["p1"].index)
+    assert not np.array_equal(outputs(model, frames), told)
+
+
+@federated_methods
+def test_who_is_always_late_must_be_a_passive_party(name: str, data: cn.VerticalData) -> None:
+    with pytest.raises(cn.ConfigError, match=r"late names \['p0', 'shop'\], but the passive parties are \['p1'\]"):
+        small(name, late=["p0", "shop"]).fit(data)
+    with pytest.raises(cn.ConfigError, match=r"late must name parties\. Got 3\. Use e\.g\. \['shop'\]"):
+        small(name, late=3)
+
+
 @every_method
 def test_rows_that_do_not_fit_the_model_are_explained(name: str, data: cn.VerticalData) -> None:
     model = small(name).fit(data)

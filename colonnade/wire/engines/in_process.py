@@ -31,13 +31,19 @@ class InProcess:
         self.stack = stack
         self.stacks: list[PartyStack] = []
         self.response_limit: float | None = None
+        self.always_late: frozenset[str] = frozenset()  # whatever the limit
         self.late: dict[str, int] = {}  # answers of each party that came after the limit
         self._spent: dict[str, float] = defaultdict(float)  # seconds a party has worked since its last answer
 
     @property
+    def punctual(self) -> bool:
+        """Whether no answer can be late."""
+        return self.response_limit is None and not self.always_late
+
+    @property
     def recordable(self) -> bool:
         """Whether a step with its messages can be replayed: nothing looks at a message, and nobody is waited for."""
-        return not self.wire.sees_each and self.response_limit is None
+        return not self.wire.sees_each and self.punctual
 
     @property
     def generators(self) -> list[Generator]:
@@ -71,7 +77,7 @@ class InProcess:
         What crosses, and what is counted and logged, is the same as by `call`.
         """
         stack = self.stacks[0] if len(self.stacks) == 1 else None
-        if stack is None or self.wire.sees_each or self.response_limit is not None or not stack.holds(self.names):
+        if stack is None or not self.recordable or not stack.holds(self.names):
             return False, None
         rows, gradient = content.get("rows"), content.get("gradient")
         if operation == "forward" and len(content) == 1 and isinstance(rows, Tensor):
@@ -105,10 +111,9 @@ class InProcess:
     def _is_late(self, operation: str, name: str) -> bool:
         """Whether a representation came after the limit, counting the party's work since its last answer."""
         spent = self._spent.pop(name, 0.0)
-        if (
-            self.response_limit is None
-            or OPERATIONS[operation].reply not in ("representation", "projection")
-            or spent <= self.response_limit
+        too_long = self.response_limit is not None and spent > self.response_limit
+        if OPERATIONS[operation].reply not in ("representation", "projection") or not (
+            too_long or name in self.always_late
         ):
             return False
         self.late[name] = self.late.get(name, 0) + 1
