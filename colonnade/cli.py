@@ -197,7 +197,7 @@ def attack(
 
     Example: colonnade attack my-run --attack label-inference --auxiliary 80 --seeds 3
     """
-    from colonnade.console import attack_run
+    from colonnade.attacks.console import attack_run
 
     attack_run(folder, attacks, adversary, auxiliary, seeds, json_)
 
@@ -242,7 +242,7 @@ def tradeoff(
 
     Example: colonnade tradeoff --data breast_cancer --methods splitnn --protect iso:gradient:1 --attack gradients
     """
-    from colonnade.console import trade_off
+    from colonnade.bench.tradeoff_console import trade_off
 
     trade_off(
         data, methods, protect or [], attacks or ["label-inference"], adversary, auxiliary, labels, aligned, seeds,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from colonnade.arguments import Arrangement, arranged, check_json, check_out, fraction_of, method_names, number_of
 from colonnade.bench.cell import Cell, run_cell
 from colonnade.bench.compare import Outcome, grid, run_grid
 from colonnade.bench.files import write_json
@@ -21,12 +21,10 @@ from colonnade.bench.tuning import best_of_tries, variants
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import describe_options, one_of, parse_settings
 from colonnade.methods.store import method_named
-from colonnade.report.leakage import by_threat, headlines, points, spots
 from colonnade.report.privacy import privacy_line
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
 from colonnade.report.tables import target_text
 from colonnade.report.text import aligned_text, bytes_text, labels_text, score_text
-from colonnade.report.tradeoff import figures
 
 console = Console(highlight=False)
 
@@ -79,10 +77,10 @@ def run_once(
     """Train one method once; print its scores and its traffic; write what was asked for."""
     problems: list[str] = []
     cell = Cell(
-        method, data, _number(labels, "--labels", problems), _fraction(aligned, problems), seed,
+        method, data, number_of(labels, "--labels", problems), fraction_of(aligned, problems), seed,
         options=parse_settings(settings), with_map=out is not None, **arranged(arrangement, problems),
     )  # fmt: skip
-    _check_json(json_, problems)
+    check_json(json_, problems)
     raise_all(problems, ConfigError, "run")
     cell.build()
     if out is not None:
@@ -127,10 +125,10 @@ def compare_methods(
 ) -> None:  # fmt: skip
     """Run a comparison, print its table, and write its page."""
     problems: list[str] = []
-    names = _method_names(methods, problems)
-    counts = [_number(v, "--labels", problems) for v in labels.split(",")] if labels else [None]
-    fractions = [_fraction(v, problems) for v in aligned.split(",")]
-    _check_json(json_, problems)
+    names = method_names(methods, problems)
+    counts = [number_of(v, "--labels", problems) for v in labels.split(",")] if labels else [None]
+    fractions = [fraction_of(v, problems) for v in aligned.split(",")]
+    check_json(json_, problems)
     one_of(problems, "--protocol", protocol, ("inductive", "transductive"))
     given = arranged(arrangement, problems)
     raise_all(problems, ConfigError, "compare")
@@ -218,157 +216,6 @@ def write_page(folder: Path, out: Path | None) -> None:
     from colonnade.report import write_report
 
     console.print(f"Report: [bold]{write_report(folder, out)}[/bold]", soft_wrap=True)
-
-
-def attack_run(
-    folder: Path, attacks: list[str] | None, adversary: str | None, auxiliary: int | None, seeds: int,
-    json_: Path | None,
-) -> None:  # fmt: skip
-    """Attack a finished run; print what was found, and which attacks do not fit."""
-    from colonnade.attacks import judge, lines, load_run
-
-    problems: list[str] = []
-    _check_json(json_, problems)
-    raise_all(problems, ConfigError, "attack")
-    with console.status("Reading the run") as status:
-        run = load_run(folder)
-        run.tell = status.update
-        found = judge(run, attacks=attacks, adversary=adversary, auxiliary=auxiliary, seeds=seeds)
-    title = f"{run.model.name} in {folder}: attacks, {seeds} seed{'s' if seeds > 1 else ''}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
-    for heading in ("attack", "adversary", "target", "score", "baseline", "prior", "advantage", "error"):
-        left = heading in ("attack", "adversary", "target")
-        table.add_column(heading, justify="left" if left else "right", overflow="fold", no_wrap=heading != "target")
-    every = lines(found.findings)
-    for line in every:
-        one = line.finding
-        score = f"{line.score:.3f}" + (f" ± {line.spread:.3f}" if seeds > 1 else "")
-        figures = (score, f"{line.baseline:.3f}", f"{line.prior:.3f}", f"{line.advantage:+.3f}", f"{line.error:.3f}")
-        table.add_row(one.attack, one.adversary, f"{one.target} ({one.metric})", *figures)
-    console.print(table, "")
-    for line in every:
-        console.print(f"{line.sentence()} It used {line.finding.used}.", soft_wrap=True)
-    for refusal in found.refused:
-        who = f"{refusal['attack']} by {refusal['adversary']}"
-        console.print(f"Not performed: {who}: {refusal['reason']}", style="dim", soft_wrap=True, markup=False)
-    if json_ is not None:
-        write_json(json_, {"run": str(folder), **found.to_json()})
-
-
-def trade_off(
-    data: str, methods: str, protect: list[str], attacks: list[str], adversary: str | None, auxiliary: int | None,
-    labels: str | None, aligned: str, seeds: int, jobs: int, parties: int | None, settings: list[str],
-    out: Path | None, json_: Path | None,
-) -> None:  # fmt: skip
-    """Train and attack every method with every protection; print tables and a summary, and write the page."""
-    from colonnade.bench.tradeoff import run_trials
-    from colonnade.bench.trials import Asked, trials
-
-    problems: list[str] = []
-    names = _method_names(methods, problems)
-    setting = Cell("", data, _number(labels, "--labels", problems), _fraction(aligned, problems), parties=parties)
-    _check_json(json_, problems)
-    raise_all(problems, ConfigError, "tradeoff")
-    asked = Asked(tuple(attacks), adversary, auxiliary)
-    with console.status("Reading the data"):
-        every = trials(names, protect, asked, setting, seeds=seeds, settings=parse_settings(settings))
-    folder = out or Path("colonnade-out") / f"tradeoff-{Path(data).stem}"
-    check_out(folder, "comparison.json")
-    with progress() as bars:
-        task = bars.add_task("runs", total=len(every))
-
-        def done(outcome: Outcome) -> None:
-            bars.update(task, advance=1, description=outcome.cell.method)
-
-        jobs = jobs or min(os.cpu_count() or 1, len(every))
-        outcomes = run_trials(every, asked, folder, jobs=jobs, done=done)
-    records = [o.record for o in outcomes if o.record is not None]
-    if records:
-        summary = print_tradeoff(records)
-        write_page(folder, None)
-        if json_ is not None:
-            found = [point.to_json() for point in points(records)]
-            write_json(json_, {"points": found, "summary": summary, "runs": records})
-    failed = [f"{o.cell.method}, seed {o.cell.seed}: {o.error}" for o in outcomes if o.error]
-    raise_all(failed, ConfigError, f"{len(failed)} of {len(every)} runs failed")
-
-
-def print_tradeoff(records: list[dict[str, Any]]) -> list[str]:
-    """One table for each attack, adversary and target; then, and as result, what it means."""
-    every = spots(points(records))
-    for threat, mine in by_threat(every).items():
-        point = mine[0].points[0]
-        title = f"{threat[0]} by {threat[1]}: {threat[2]} ({point.attack_metric}, prior {point.prior:.3f})"
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
-        for heading in ("protection", point.metric, "attack", "baseline", "advantage"):
-            left = heading == "protection"
-            table.add_column(heading, justify="left" if left else "right", overflow="fold", no_wrap=not left)
-        for spot, before in zip(mine, [None, *mine], strict=False):
-            if before is None or spot.method != before.method:
-                table.add_section()
-                table.add_row(f"[bold]{spot.method}[/bold]")
-            _, protection, main, attack, baseline, _, advantage = figures(spot)
-            table.add_row(re.sub(r"\+(?!\d)", "\n+", protection), main, attack, baseline, advantage)
-        console.print(table, "")
-    console.print(
-        "± of scores: standard deviation over seeds; of the advantage: standard error; *: beyond two", style="dim"
-    )
-    summary = headlines(every)
-    for text in summary:
-        console.print(text, soft_wrap=True, markup=False)
-    return summary
-
-
-def check_out(folder: Path, ours: str) -> None:
-    """Refuse to write into a folder that holds something else."""
-    if folder.is_file():
-        raise ConfigError(f"--out {folder} is a file. Name a folder.")
-    if folder.exists() and any(folder.iterdir()) and not (folder / ours).exists():
-        raise ConfigError(f"--out {folder} holds other files. Name a new or empty folder.")
-
-
-def _method_names(methods: str, problems: list[str]) -> list[str]:
-    names = [m.strip() for m in re.split(r",(?![^\[]*\])", methods) if m.strip()]  # no cut inside hidden=[64,32]
-    if not names:
-        problems.append("--methods is empty. Name some, e.g. local,splitnn.")
-    return names
-
-
-def _number(text: str | None, option: str, problems: list[str]) -> float | None:
-    if text is None or text.strip().lower() == "all":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        problems.append(f"{option} must be a number or a fraction. Got {text!r}. Use e.g. 100 or 0.05.")
-        return None
-    return int(value) if value > 1 and value.is_integer() else value
-
-
-def _fraction(text: str, problems: list[str]) -> float:
-    value = _number(text, "--aligned", problems)
-    return 1.0 if value is None else value
-
-
-Arrangement = tuple[int | None, str | None, int | None, str | None]  # --parties, --active, --rows, --bias
-
-
-def arranged(given: Arrangement, problems: list[str]) -> dict[str, Any]:
-    """How the data are arranged, as a cell takes it."""
-    parties, active, rows, bias = given
-    share, _, dominant = (bias or "").partition(":")
-    found: dict[str, Any] = {"parties": parties, "active": active, "rows": rows, "bias": None}
-    if bias is not None:
-        try:
-            found["bias"] = float(share), int(dominant)
-        except ValueError:
-            problems.append(f"--bias must be SHARE:DOMINANT, e.g. 0.5:30. Got {bias!r}.")
-    return found
-
-
-def _check_json(path: Path | None, problems: list[str]) -> None:
-    if path is not None and path.is_dir():
-        problems.append(f"--json {path} is a folder. Name a file.")
 
 
 def progress() -> Progress:

@@ -15,9 +15,10 @@ from rich.table import Table
 from colonnade.advisor.advise import Advice, advise
 from colonnade.advisor.appraise import Appraisal, appraise
 from colonnade.advisor.realised import Realised, realised
+from colonnade.arguments import Arrangement, arranged, check_json, fraction_of, number_of
 from colonnade.bench.cell import Cell
 from colonnade.bench.files import write_json
-from colonnade.console import Arrangement, arranged, console, progress
+from colonnade.console import console, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.report.text import bytes_text, score_text, seconds_text
 
@@ -32,7 +33,7 @@ def advise_on(
     problems: list[str] = []
     cell = _cell(data, labels, aligned, arrangement, seed, problems)
     budget = None if max_bytes is None else bytes_of(max_bytes, problems)
-    _check_json(json_, problems)
+    check_json(json_, problems)
     raise_all(problems, ConfigError, "advise")
     with console.status("Reading the data"):
         parts, metric = cell.split()
@@ -86,7 +87,7 @@ def appraise_party(
     """Appraise one partner, or all of them one by one; print the gains, and those of full training where asked."""
     problems: list[str] = []
     cell = _cell(data, labels, aligned, arrangement, seed, problems)
-    _check_json(json_, problems)
+    check_json(json_, problems)
     raise_all(problems, ConfigError, "appraise")
     with console.status("Reading the data"):
         parts, metric = cell.split()
@@ -140,15 +141,8 @@ def bytes_of(text: str, problems: list[str]) -> float | None:
 def _cell(
     data: str, labels: str | None, aligned: str, arrangement: Arrangement, seed: int, problems: list[str]
 ) -> Cell:
-    from colonnade.console import _fraction, _number
-
-    count, share = _number(labels, "--labels", problems), _fraction(aligned, problems)
+    count, share = number_of(labels, "--labels", problems), fraction_of(aligned, problems)
     return Cell("", data, count, share, seed, **arranged(arrangement, problems))
-
-
-def _check_json(path: Path | None, problems: list[str]) -> None:
-    if path is not None and path.is_dir():
-        problems.append(f"--json {path} is a folder. Name a file.")
 
 
 @contextmanager
