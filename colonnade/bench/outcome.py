@@ -73,9 +73,16 @@ def _here(item: Planned) -> dict[str, str]:
     """Values that are others here than the paper's."""
     cell = item.cell
     found = {"labels": cell.labels, "aligned": cell.aligned, "parties": cell.parties, "active": cell.active}
+    said = {axis: item.place.value(axis) for axis in found}
     return {
-        axis: text(value) for axis, value in found.items() if item.place.value(axis) not in (None, text(value), "all")
+        axis: text(value)
+        for axis, value in found.items()
+        if said[axis] not in (None, text(value), _percent(value), "all")
     }
+
+
+def _percent(value: object) -> str:
+    return f"{100 * value:g}%" if isinstance(value, float) else ""
 
 
 def _number(made: Recipe, spot: Spot, measure: str, here: dict[str, str]) -> dict[str, Any]:

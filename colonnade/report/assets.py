@@ -51,6 +51,8 @@ tr.best th, .sortable tr.best td:nth-child(4) { font-weight: 600; }
 .mark.close { background: var(--near); color: var(--near-ink); }
 .sortable td:nth-child(4):not(:has(.mark))::after { content: ""; display: inline-block; width: 6.2em; margin-left: .7em;
   font-size: .75rem; }
+.wraps td { white-space: normal; }
+.wraps td:nth-child(4)::after { content: none !important; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem 1.5rem; }
 figure { margin: 0; min-width: 0; }
 figcaption { font-weight: 600; font-size: .95rem; margin: .5rem 0 .15rem; overflow-wrap: anywhere; }

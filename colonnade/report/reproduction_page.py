@@ -72,7 +72,7 @@ def _table(name: str, heads: Sequence[str], rows: Sequence[Sequence[str]], note:
     head = "".join(f'<th scope="col"><button type="button">{escape(h)}</button></th>' for h in heads)
     body = "".join(f"<tr>{''.join(_cell(cell.replace('`', '')) for cell in row)}</tr>" for row in rows)
     return (
-        f'<div class="scroll" role="region" aria-label="{escape(name)}" tabindex="0"><table class="sortable">'
+        f'<div class="scroll" role="region" aria-label="{escape(name)}" tabindex="0"><table class="sortable wraps">'
         f"<caption><span>{escape(note)}</span></caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
