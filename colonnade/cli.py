@@ -40,6 +40,9 @@ Bias = Annotated[
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="An option of the method, key=value; may be repeated.")
 ]
+Tune = Annotated[
+    int, typer.Option(min=1, help="Tries for each run: options drawn from a small grid, chosen on validation rows.")
+]
 Json = Annotated[Path | None, typer.Option("--json", help="Write the record to this file.")]
 
 
@@ -108,9 +111,7 @@ def compare(
     target: Annotated[
         float | None, typer.Option(help="Also report the bytes sent until the validation score first reached this.")
     ] = None,
-    tune: Annotated[
-        int, typer.Option(min=1, help="Tries for each run: options drawn from a small grid, chosen on validation rows.")
-    ] = 1,
+    tune: Tune = 1,
     out: Annotated[
         Path | None, typer.Option(help="Folder for results; finished runs found there are not run again.")
     ] = None,
@@ -139,6 +140,7 @@ def reproduce(
     data: Annotated[str | None, typer.Option(help="Only these data sets, comma-separated.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few rows, epochs and values: proves that it runs.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds 0, 1, …; the recipe's own number by default.")] = None,
+    tune: Tune = 1,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Runs at a time; 0: one per core.")] = 0,
     settings: Settings = None,
     out: Annotated[
@@ -156,7 +158,9 @@ def reproduce(
     """
     from colonnade.bench.reproduce_console import reproduce_tables
 
-    reproduce_tables(papers or [], table, data, quick, seeds, jobs, settings or [], out, record, write_docs, json_)
+    reproduce_tables(
+        papers or [], table, data, quick, seeds, tune, jobs, settings or [], out, record, write_docs, json_
+    )
 
 
 @app.command()

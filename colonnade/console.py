@@ -17,7 +17,7 @@ from colonnade.arguments import Arrangement, arranged, check_json, check_out, fr
 from colonnade.bench.cell import Cell, run_cell
 from colonnade.bench.compare import Outcome, grid, run_grid
 from colonnade.bench.files import write_json
-from colonnade.bench.tuning import best_of_tries, variants
+from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import describe_options, one_of, parse_settings
 from colonnade.methods.store import method_named
@@ -143,8 +143,8 @@ def compare_methods(
             protocol=protocol,
             **given,
         )
-    tries = {cell.key: variants(cell, tune) for cell in cells} if tune > 1 else {}
-    cells = [one for group in tries.values() for one in group] or cells
+    tries = tries_of(cells, tune)
+    cells = [one for group in tries.values() for one in group]
     folder = out or Path("colonnade-out") / f"compare-{Path(data).stem}"
     check_out(folder, "comparison.json")
     jobs = jobs or min(os.cpu_count() or 1, len(cells))
@@ -155,7 +155,7 @@ def compare_methods(
             bars.update(task, advance=1, description=outcome.cell.method)
 
         outcomes = run_grid(cells, folder, jobs=jobs, done=done, target=target)
-    outcomes = best_of_tries(tries, outcomes, folder) if tries else outcomes
+    outcomes = best_of_tries(tries, outcomes, folder)
     records = [o.record for o in outcomes if o.record is not None]
     if records:
         print_summary(records, target)

@@ -25,6 +25,7 @@ from colonnade.bench.outcome import Result, measured_of, result_of
 from colonnade.bench.plan import Planned, plan
 from colonnade.bench.recipe import PAPERS, Recipe, chosen, recipe
 from colonnade.bench.spots import Measured
+from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.data.datasets import DATASETS
 from colonnade.data.datasets.dataset import VARIABLE
 from colonnade.errors import ColonnadeError, ConfigError, MissingDependencyError, did_you_mean, raise_all
@@ -43,10 +44,12 @@ class Asked:
     settings: Mapping[str, Any] = field(default_factory=dict)
     commit: str | None = None  # that of the working tree by default
     data: tuple[str, ...] = ()  # only these; all by default
+    tune: int = 1  # tries for every run, of which validation rows choose
 
     def folder(self, made: Recipe) -> Path:
         """Where the runs of a recipe are kept."""
-        return self.out / made.paper / (commit_of(self.commit) + ("-quick" if self.quick else ""))
+        how = ("-quick" if self.quick else "") + (f"-tune{self.tune}" if self.tune > 1 else "")
+        return self.out / made.paper / (commit_of(self.commit) + how)
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ def jobs_of(made: Sequence[Recipe], asked: Asked) -> list[Job]:
         ConfigError,
         "reproduce",
     )
+    raise_all(_untunable(made) if asked.tune > 1 else [], ConfigError, "--tune")
     found = []
     for one in made:
         skipped = {a.name: a.get for a in one.absent}
@@ -84,12 +88,33 @@ def jobs_of(made: Sequence[Recipe], asked: Asked) -> list[Job]:
     return found
 
 
+def _untunable(made: Sequence[Recipe]) -> list[str]:
+    """Why tables cannot be tuned."""
+    why = {
+        "the transductive protocol has no validation rows to choose on": [m.protocol == "transductive" for m in made],
+        "attacks are made on runs as they are": [bool(m.attack) for m in made],
+        "nothing is trained": [bool(m.loss) for m in made],
+    }
+    return [
+        f"{one.name}: {reason}. Leave it out, or leave --tune out."
+        for reason, hit in why.items()
+        for one, mine in zip(made, hit, strict=True)
+        if mine
+    ]
+
+
 def how_to_get(name: str) -> str:
     """Where a data set that is not at hand comes from, and where to put it."""
     data = DATASETS[name]
     return (
         f"not at hand. It comes from {data.source}. Put {', '.join(data.files)} into the folder that {VARIABLE} names."
     )
+
+
+def runs_of(jobs: Sequence[Job], asked: Asked) -> int:
+    """How many runs there are at most; what two tables share is run once."""
+    cells = {item.cell.key: item.cell for job in jobs if not job.made.loss for item in job.planned}
+    return sum(len(group) for group in tries_of(list(cells.values()), asked.tune).values())
 
 
 def run_jobs(jobs: Sequence[Job], asked: Asked, done: Done) -> list[tuple[Job, Result, Measured]]:
@@ -148,9 +173,11 @@ def _train(jobs: Sequence[Job], asked: Asked, done: Done) -> dict[tuple[Path, st
             from colonnade.bench.attacked import run_attacked
 
             outcomes = run_attacked(mine[0].made, list(cells.values()), place, jobs=asked.jobs, done=done)
+            ran[folder, name] = {outcome.cell.key: outcome for outcome in outcomes}
         else:
-            outcomes = run_grid(list(cells.values()), place, jobs=asked.jobs, done=done)
-        ran[folder, name] = {outcome.cell.key: outcome for outcome in outcomes}
+            tries = tries_of(list(cells.values()), asked.tune)
+            outcomes = run_grid([one for group in tries.values() for one in group], place, jobs=asked.jobs, done=done)
+            ran[folder, name] = dict(zip(tries, best_of_tries(tries, outcomes, place), strict=True))
     return ran
 
 
@@ -169,6 +196,7 @@ def stamp_of(asked: Asked) -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "hardware": hardware(),
         "quick": asked.quick,
+        "tune": asked.tune,
         "versions": versions(),
     }
 
@@ -211,6 +239,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--table", help="one table or figure: 2, table-2, fig-5")
     parser.add_argument("--quick", action="store_true", help="prove that the recipes run")
     parser.add_argument("--seeds", type=int, help="seeds 0, 1, …; the recipes' own number by default")
+    parser.add_argument("--tune", type=int, default=1, help="tries for every run, chosen on validation rows")
     parser.add_argument("--data", help="only these data sets, comma-separated")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--out", type=Path, default=Path("colonnade-out/reproduce"))
@@ -219,13 +248,15 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     papers = list(PAPERS) if given.papers == ["all"] else given.papers
     data = tuple(given.data.split(",")) if given.data else ()
-    asked = Asked(given.out, given.quick, given.seeds, given.jobs, parse_settings(given.settings), given.commit, data)
+    asked = Asked(
+        given.out, given.quick, given.seeds, given.jobs, parse_settings(given.settings), given.commit, data, given.tune
+    )
     try:
         jobs = jobs_of([recipe(name) for paper in papers for name in chosen(paper, given.table)], asked)
     except ColonnadeError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
-    finished = run_jobs(jobs, asked, _reporter(sum(len(job.planned) for job in jobs)))
+    finished = run_jobs(jobs, asked, _reporter(runs_of(jobs, asked)))
     for _, result, _ in finished:
         print(markdown(result))
     return 1 if any(result["failed"] for _, result, _ in finished) else 0

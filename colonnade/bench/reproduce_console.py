@@ -13,7 +13,7 @@ from colonnade.bench.files import write_json
 from colonnade.bench.kept import DOCS, RESULTS, keep, write_docs
 from colonnade.bench.outcome import Result
 from colonnade.bench.recipe import PAPERS, chosen, names, recipe
-from colonnade.bench.reproduce import Asked, jobs_of, run_jobs
+from colonnade.bench.reproduce import Asked, jobs_of, run_jobs, runs_of
 from colonnade.console import console, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import parse_settings
@@ -21,7 +21,7 @@ from colonnade.report.reproduction import CLAIM_HEADS, NUMBER_HEADS, about, clai
 
 
 def reproduce_tables(
-    papers: list[str], table: str | None, data: str | None, quick: bool, seeds: int | None, jobs: int,
+    papers: list[str], table: str | None, data: str | None, quick: bool, seeds: int | None, tune: int, jobs: int,
     settings: list[str], out: Path | None, record: bool, docs: bool, json_: Path | None,
 ) -> None:  # fmt: skip
     """Run recipes, print what they gave, and write pages; without a paper, list the recipes."""
@@ -29,7 +29,7 @@ def reproduce_tables(
         show_recipes()
         return
     if papers:
-        results = _run(papers, table, data, quick, seeds, jobs, settings, out)
+        results = _run(papers, table, data, quick, seeds, tune, jobs, settings, out)
         if json_ is not None:
             write_json(json_, {"results": results})
         if record:
@@ -56,18 +56,17 @@ def show_recipes() -> None:
 
 
 def _run(
-    papers: list[str], table: str | None, data: str | None, quick: bool, seeds: int | None, jobs: int,
+    papers: list[str], table: str | None, data: str | None, quick: bool, seeds: int | None, tune: int, jobs: int,
     settings: list[str], out: Path | None,
 ) -> list[Result]:  # fmt: skip
     asked = Asked(
         out or Path("colonnade-out") / "reproduce", quick, seeds, jobs or os.cpu_count() or 1,
-        parse_settings(settings), None, tuple(d.strip() for d in data.split(",")) if data else (),
+        parse_settings(settings), None, tuple(d.strip() for d in data.split(",")) if data else (), tune,
     )  # fmt: skip
     every = list(PAPERS) if papers == ["all"] else papers
     planned = jobs_of([recipe(name) for paper in every for name in chosen(paper, table)], asked)
-    total = len({item.cell.key for job in planned if not job.made.loss for item in job.planned})
     with progress() as bars:
-        task = bars.add_task("runs", total=total)
+        task = bars.add_task("runs", total=runs_of(planned, asked))
 
         def done(outcome: Outcome) -> None:
             bars.update(task, advance=1, description=f"{outcome.cell.method} on {outcome.cell.data}")

@@ -43,8 +43,15 @@ OTHER: dict[str, dict[str, tuple[Any, ...]]] = {  # methods whose options of the
 _DRAW = 0x7C3E
 
 
+def tries_of(cells: Sequence[Cell], tries: int) -> dict[str, list[Cell]]:
+    """Keys of cells, and their tries; with one try each, the cells themselves."""
+    return {cell.key: variants(cell, tries) for cell in cells}
+
+
 def variants(cell: Cell, tries: int) -> list[Cell]:
     """The cell with its own options, and with others drawn for it: at most `tries`, each method as many of its own."""
+    if tries == 1:
+        return [cell]
     if cell.protocol == "transductive":
         raise ConfigError("--tune chooses on validation rows, and the transductive protocol has none. Leave it out.")
     name, own = parse_method(cell.method)
@@ -70,6 +77,9 @@ def best_of_tries(groups: Mapping[str, Sequence[Cell]], outcomes: Sequence[Outco
     chosen = []
     for tries in groups.values():
         ran = [by_key[cell.key] for cell in tries]
+        if len(ran) == 1:
+            chosen += ran
+            continue
         done = [outcome for outcome in ran if outcome.record is not None]
         if not done:
             chosen.append(ran[0])

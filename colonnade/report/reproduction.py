@@ -117,9 +117,12 @@ def about(result: Result) -> str:
     quick = " **Quick: few rows and epochs, only to show that it runs.**" if any(d["quick"] for d in data) else ""
     rows = "the unlabelled training rows (transductive)" if result["protocol"] == "transductive" else "test rows"
     made = listed_once(f"commit {d['commit']}, {d['date']}, {d['hardware']}" for d in data)
+    tries = max((d.get("tune", 1) for d in data), default=1)
+    tuned = f" Each is the best of {tries} tries on validation rows." if tries > 1 else ""
     runs, seconds = sum(d["runs"] for d in data), sum(d["core_seconds"] for d in data)
     return (
-        f"{result['of']}. {runs} runs, {seconds:,} core-seconds, scored on {rows}; {made or 'nothing was run'}.{quick}"
+        f"{result['of']}. {runs} runs, {seconds:,} core-seconds, scored on {rows}; "
+        f"{made or 'nothing was run'}.{tuned}{quick}"
     )
 
 

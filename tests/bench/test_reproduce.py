@@ -10,8 +10,9 @@ import pytest
 
 from colonnade.bench import compare, kept, reproduce
 from colonnade.bench.kept import docs, keep, merge, read_kept
-from colonnade.bench.recipe import parse
+from colonnade.bench.recipe import chosen, parse, recipe
 from colonnade.bench.reproduce import Asked, jobs_of, run_jobs
+from colonnade.bench.tuning import merit
 from colonnade.cli import main
 from colonnade.errors import ConfigError
 from colonnade.report.reproduction import markdown
@@ -69,6 +70,28 @@ def test_the_markdown_has_claimed_measured_and_verdict(tmp_path: Path):
     assert "| data | method | setting | claimed | measured | difference | holds? | sent | seconds |" in text
     assert "| wine | Alone (`local`) | labels many (here 60) | 0.990 |" in text
     assert "- Vineyards: nobody has them." in text
+
+
+def test_every_run_of_a_tuned_table_is_chosen_on_validation_rows(tmp_path: Path, ran: list[str]):
+    job, result, measured = small(tmp_path, tune=4)
+    assert len(ran) == 64 and result["data"][0]["runs"] == 16 and result["data"][0]["tune"] == 4
+    assert "Each is the best of 4 tries on validation rows." in markdown(result)
+    assert job.folder == tmp_path / "002" / "abc-tune4"
+    plain = small(tmp_path)[2]
+    gains = []
+    for place, spot in measured.items():
+        for seed, record in spot.records.items():
+            settled = record["tuned"]["chosen"]
+            assert all(record["config"][name] == value for name, value in settled.items())
+            gains.append(merit(record) - merit(plain[place].records[seed]))
+    assert min(gains) >= 0 and max(gains) > 0
+
+
+@pytest.mark.parametrize(("table", "why"), [("002 2", "transductive"), ("000 6", "attacks"), ("004 fig-10", "nothing")])
+def test_a_table_that_cannot_be_tuned_is_refused(table: str, why: str):
+    paper, number = table.split()
+    with pytest.raises(ConfigError, match=rf"--tune.*{paper}-\S+: .*{why}.* Leave it out, or leave --tune out\."):
+        jobs_of([recipe(name) for name in chosen(paper, number)], Asked(Path("out"), tune=3))
 
 
 def test_quick_takes_the_ends_of_axes_and_one_seed(tmp_path: Path, ran: list[str]):
