@@ -139,10 +139,12 @@ def reaches(key: str, entry: Entry) -> bool:
 
 
 def _options(made: Recipe, data: Data, entry: Entry, quick: bool, more: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a method: the recipe's, the data's, its own, then those asked for; the last wins."""
+    """Options of a method: for all methods, then for it by name, the recipe's before the data's; then its own, then
+    those asked for. The last wins."""
     found: dict[str, Any] = {}
-    for source in (made.settings, data.settings):
-        found |= _mine(source, entry)
+    for named in (False, True):
+        for source in (made.settings, data.settings):
+            found |= _mine({key: value for key, value in source.items() if ("." in key) == named}, entry)
     found |= entry.settings
     if quick:
         found |= _mine({**QUICK, **made.quick.settings}, entry)

@@ -90,6 +90,16 @@ def test_cells_carry_the_axes_and_settings():
     assert "batch_size" not in alone.cell.options
 
 
+def test_a_setting_that_names_a_method_beats_one_for_all():
+    """Whichever of them stands beside the data."""
+    given = content()
+    given["settings"] = {"local.epochs": 7, "epochs": 3, "width": 4}
+    given["data"][0]["settings"] = {"epochs": 5, "splitnn.width": 9}
+    options = {item.cell.method: item.cell.options for item in plan(parse(given, "small"))}
+    assert (options["local"]["epochs"], options["splitnn"]["epochs"]) == (7, 5)
+    assert (options["local"]["width"], options["splitnn"]["width"]) == (4, 9)
+
+
 def test_a_method_that_ignores_an_axis_is_run_once():
     fixed = content()
     fixed["method"][0]["fixed"] = ["labels"]
