@@ -107,8 +107,12 @@ def docs(results: Sequence[Result]) -> str:
         READ_CLAIMS,
         "",
         *pipes(
-            ("paper", "tables", "hold", "hold in part", "do not hold"), [_tally(results, paper) for paper in PAPERS]
+            ("paper", "tables", "hold", "hold in part", "do not hold", "refuted"),
+            [_tally(results, paper) for paper in PAPERS],
         ),
+        "",
+        "Refuted: of those that do not hold, or not everywhere, the ones with a difference against them beyond chance. The "
+        "others are differences that as many seeds cannot tell from none.",
         "",
     ]
     for paper, (short, title) in PAPERS.items():
@@ -122,8 +126,11 @@ def docs(results: Sequence[Result]) -> str:
 
 def _tally(results: Sequence[Result], paper: str) -> tuple[str, ...]:
     mine = [result for result in results if result["paper"] == paper]
-    found = Counter(_sort(claim["holds"]) for result in mine for claim in result["claims"])
-    return f"{paper} {PAPERS[paper][0]}", str(len(mine)), str(found["yes"]), str(found["part"]), str(found["no"])
+    claims = [claim for result in mine for claim in result["claims"]]
+    found = Counter(_sort(claim["holds"]) for claim in claims)
+    refuted = sum(_sort(claim["holds"]) in ("part", "no") and claim["certain"][1] > 0 for claim in claims)
+    counts = (len(mine), found["yes"], found["part"], found["no"], refuted)
+    return f"{paper} {PAPERS[paper][0]}", *map(str, counts)
 
 
 def _sort(holds: str) -> str:

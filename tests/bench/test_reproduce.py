@@ -180,6 +180,16 @@ def test_results_say_which_claims_hold(tmp_path: Path):
     assert "| together is better | wine |" in text and "[002-table-2.md](../results/reproduce/002-table-2.md)" in text
 
 
+def test_refuted_are_claims_that_fail_beyond_chance(tmp_path: Path):
+    def claim(holds: str, against: int) -> dict[str, Any]:
+        return {"says": "s", "data": "wine", "holds": holds, "certain": [0, against], "pairs": [],
+                "measure": "score", "check": "above"}  # fmt: skip
+
+    claims = [claim("yes", 1), claim("no", 1), claim("no", 0), claim("in 1 of 2", 1), claim("not run", 0)]
+    text = docs([{**_blank(), "data": [_data("wine")], "claims": claims}])
+    assert "| 002 SSVFL | 1 | 1 | 1 | 2 | 2 |" in text
+
+
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
