@@ -34,6 +34,8 @@ PARTS = {
     "probe noise": "seeds and validation rows, of a probe on 100 of them",
 }
 COMMON = 1.0  # variance of the mean of all scores
+OWN = ("partners, data", "method, data", "trait, data")  # what sets data apart from all other data
+SCALES = (1.0, 4.0, 16.0, 64.0)  # by which these may vary more than in the record, each a quarter as likely before
 USUAL, SPREAD = (
     math.log(0.001),
     2.0,
@@ -134,15 +136,37 @@ def fit(seen: Sequence[Seen]) -> dict[str, float]:
 
 
 def predict(seen: Sequence[Seen], asked: Sequence[Seen], variances: Mapping[str, float]) -> tuple[Floats, Floats]:
-    """Mean (M,) and covariance (M, M) of the scores that are asked for, given those that were seen; without noise."""
+    """Mean (M,) and covariance (M, M) of the scores that are asked for, given those that were seen; without noise.
+
+    Some data reward one method far more than normal parts would allow. So the parts that are the data's own may vary
+    more on the data asked about, by each of `SCALES`, as likely as this makes the scores seen: a mixture of normals.
+    """
     scale = Scale.of(seen)
+    noise = sum(variances[name] * part for name, part in noises(seen).items()) + 1e-8 * np.eye(len(seen))
+    own = {one.data for one in asked}
 
-    def whole(a: Sequence[Seen], b: Sequence[Seen]) -> Floats:
-        parts = covariances(a, b, scale)
-        return np.asarray(COMMON + sum(variances[name] * part for name, part in parts.items()))
+    def whole(a: Sequence[Seen], b: Sequence[Seen]) -> tuple[Floats, Floats]:
+        """Covariances, and the part of them that a scale multiplies."""
+        parts = {name: variances[name] * part for name, part in covariances(a, b, scale).items()}
+        here = np.outer([one.data in own for one in a], [one.data in own for one in b])
+        return np.asarray(COMMON + sum(parts.values())), here * sum(parts[name] for name in OWN)
 
-    noise = sum(variances[name] * part for name, part in noises(seen).items())
-    across = whole(asked, seen)
-    weights = np.linalg.solve(whole(seen, seen) + noise + 1e-8 * np.eye(len(seen)), across.T).T  # (M, N)
     y = np.array([one.value for one in seen])
-    return weights @ y, whole(asked, asked) - weights @ across.T
+    blocks = whole(seen, seen), whole(asked, seen), whole(asked, asked)
+    found = []
+    for times in SCALES:
+        k, across, prior = (every + (times - 1) * part for every, part in blocks)
+        solved = np.linalg.solve(k + noise, np.column_stack([y, across.T]))  # (N, 1 + M)
+        likely = -0.5 * (y @ solved[:, 0] + np.linalg.slogdet(k + noise)[1]) - math.log(times)
+        found.append((likely, across @ solved[:, 0], prior - across @ solved[:, 1:]))
+    return _mixed(found)
+
+
+def _mixed(found: Sequence[tuple[float, Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Mean and covariance of a mixture: of each component its log likelihood, mean and covariance."""
+    weights = np.exp(np.array([likely for likely, _, _ in found]) - max(likely for likely, _, _ in found))
+    weights /= weights.sum()
+    means, inside = (np.stack(each) for each in list(zip(*found, strict=True))[1:])
+    mean = np.einsum("s,sm->m", weights, means)
+    off = means - mean
+    return mean, np.einsum("s,smn->mn", weights, inside) + np.einsum("s,sm,sn->mn", weights, off, off)

@@ -111,8 +111,8 @@ def docs(results: Sequence[Result]) -> str:
             [_tally(results, paper) for paper in PAPERS],
         ),
         "",
-        "Refuted: of those that do not hold, or not everywhere, the ones with a difference against them beyond chance. The "
-        "others are differences that as many seeds cannot tell from none.",
+        "Refuted: of those that do not hold, or not everywhere, the ones with a difference against them beyond chance. "
+        "The others are differences that as many seeds cannot tell from none.",
         "",
     ]
     for paper, (short, title) in PAPERS.items():

@@ -6,8 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
-from colonnade.advisor.mixed import COMMON, PARTS, Scale, Seen, fit, predict
+from colonnade.advisor.mixed import COMMON, PARTS, SCALES, Scale, Seen, fit, predict
 from colonnade.advisor.traits import PARTNERS, TRAITS
 
 METHODS = ("local", "splitnn", "ss-vfl-i", "ss-vfl-c", "secureboost")
@@ -23,11 +24,12 @@ def scores(rng: np.random.Generator, data: int = 3) -> list[Seen]:
     return found
 
 
-def slow(a: Seen, b: Seen, scale: Scale) -> float:
-    """The covariance of two scores, part by part."""
+def slow(a: Seen, b: Seen, scale: Scale, times: float = 1.0) -> float:
+    """The covariance of two scores, part by part; the data's own parts count so many times on the data asked about."""
     near = np.exp(-np.mean(((np.array(a.features) - np.array(b.features)) / scale.spread) ** 2) / 2)
     v, total = VARIANCES, COMMON
     data, method, setting = a.data == b.data, a.method == b.method, a.setting == b.setting
+    data *= times if a.data == b.data == "here" else 1
     total += v["setting"] * setting
     if PARTNERS in TRAITS[a.method] and PARTNERS in TRAITS[b.method]:
         total += v["partners"] + v["partners, settings alike"] * near + v["partners, data"] * data
@@ -39,18 +41,45 @@ def slow(a: Seen, b: Seen, scale: Scale) -> float:
     return float(total)
 
 
-def test_prediction_is_conditioning(rng: np.random.Generator) -> None:
-    seen = scores(rng)
-    asked = [Seen("here", "here", (1.5, 0.5), m) for m in METHODS]
+def test_prediction_is_conditioning_mixed_over_scales(rng: np.random.Generator) -> None:
+    about = "here", "here", (1.5, 0.5)
+    probes = [Seen(*about, m, True, float(rng.normal()), 2.0) for m in METHODS[1:3]]
+    seen = [*scores(rng), *probes]
+    asked = [Seen(*about, m) for m in METHODS]
     scale = Scale.of(seen)
+    y = np.array([s.value for s in seen])
     noise = [VARIANCES["probe noise" if s.probe else "run noise"] / s.weight for s in seen]
-    k = np.array([[slow(a, b, scale) for b in seen] for a in seen]) + np.diag(noise)
-    across = np.array([[slow(a, b, scale) for b in seen] for a in asked])
-    inverse = np.linalg.inv(k)
+    weights, means, seconds = [], [], []
+    for times in SCALES:
+        k = np.array([[slow(a, b, scale, times) for b in seen] for a in seen]) + np.diag(noise)
+        across = np.array([[slow(a, b, scale, times) for b in seen] for a in asked])
+        own = np.array([[slow(a, b, scale, times) for b in asked] for a in asked])
+        weights.append(multivariate_normal(np.zeros(len(seen)), k).pdf(y) / times)
+        means.append(across @ np.linalg.inv(k) @ y)
+        seconds.append(own - across @ np.linalg.inv(k) @ across.T + np.outer(means[-1], means[-1]))
+    weights = [w / sum(weights) for w in weights]
     mean, covariance = predict(seen, asked, VARIANCES)
-    np.testing.assert_allclose(mean, across @ inverse @ [s.value for s in seen], rtol=1e-5)
-    own = np.array([[slow(a, b, scale) for b in asked] for a in asked])
-    np.testing.assert_allclose(covariance, own - across @ inverse @ across.T, rtol=1e-4, atol=1e-8)
+    wanted = sum(w * m for w, m in zip(weights, means, strict=True))
+    np.testing.assert_allclose(mean, wanted, rtol=1e-5)
+    second = sum(w * m for w, m in zip(weights, seconds, strict=True))
+    np.testing.assert_allclose(covariance, second - np.outer(wanted, wanted), rtol=1e-4, atol=1e-7)
+
+
+def test_probes_that_differ_more_than_usual_are_believed() -> None:
+    """All data of the record agree; then a probe a little off is taken for noise, and one far off for the truth."""
+    record = [
+        Seen(f"d{d}", f"d{d}", (1.0,), m, probe, 0.5, 3.0) for d, m, probe in product(range(6), METHODS, (False, True))
+    ]
+    variances = dict.fromkeys(PARTS, 1e-6) | {"setting": 0.01, "method, data": 1e-4, "probe noise": 1e-3}
+    asked = [Seen("here", "here", (1.0,), m) for m in METHODS]
+
+    def moved(score: float) -> float:
+        probes = [Seen("here", "here", (1.0,), m, True, 0.5, 1.0) for m in METHODS[:4]]
+        probes.append(Seen("here", "here", (1.0,), "secureboost", True, score, 1.0))
+        mean, _ = predict([*record, *probes], asked, variances)
+        return float(mean[0] - mean[-1]) / (0.5 - score)
+
+    assert moved(0.48) < 0.3 and moved(0.1) > 0.5
 
 
 def test_fit_finds_which_part_matters(rng: np.random.Generator) -> None:
