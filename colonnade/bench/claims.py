@@ -119,8 +119,9 @@ def _against(
                 theirs = values(made, other, claim.measure)
                 sign = _sign(made, claim, spot)
                 gap, n, p = paired(mine, theirs, sign)
-                if claim.measure == "bytes-to" and mine and not theirs:  # one reached the target, the other never
-                    yield Pair(_what(spot, other), math.inf, True, len(mine))
+                if claim.measure == "bytes-to" and len(mine) != len(theirs):  # who reaches the target in more seeds
+                    ahead = len(mine) > len(theirs)
+                    yield Pair(_what(spot, other), math.inf if ahead else -math.inf, ahead, max(len(mine), len(theirs)))
                 elif n:
                     yield Pair(_what(spot, other), gap, rule(gap, mean(mine), mean(theirs)), n, p)
 

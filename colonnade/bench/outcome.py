@@ -150,5 +150,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return "inf" if value > 0 else "nan"
+        return str(value)
     return value

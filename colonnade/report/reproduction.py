@@ -44,7 +44,7 @@ def _spread(claim: Mapping[str, Any]) -> str:
 
 def _difference(value: float, measure: str, check: str = "") -> str:
     if math.isinf(value):
-        return "never reached"
+        return "the other never" if value > 0 else "never reached"
     if check == "reach":
         return f"{value:.3g} times"
     if measure in _IN_BYTES:

@@ -87,6 +87,16 @@ def test_less_is_better_for_bytes():
     assert verdict({**claim, "times": 11.0}, SCORES, **more).holds == "no"
 
 
+@pytest.mark.parametrize(("alone", "together", "holds"), [(0.9, 0.1, "yes"), (0.1, 0.9, "no"), (0.1, 0.1, "not run")])
+def test_a_target_that_is_never_reached_speaks_against_who_never_reaches_it(alone: float, together: float, holds: str):
+    made = {**content(), "targets": {"few": 0.5}}
+    claim = {"says": "it", "check": "above", "of": "Alone", "than": "Together", "measure": "bytes-to"}
+    scores = {("Alone", "few"): [alone, alone], ("Together", "few"): [together, together]}
+    (found,) = judge_claims(parse({**made, "claim": [claim]}, "small"), measured(scores))
+    assert found.holds == holds
+    assert [pair.difference for pair in found.pairs] == ([] if holds == "not run" else [math.inf * (alone - together)])
+
+
 def test_reach_counts_the_bytes_until_the_other_is_as_good():
     slow = [{"validation": 0.4, "bytes": 300}, {"validation": 0.95, "bytes": 900}]
     claim = {"check": "reach", "of": "Alone", "than": "Together", "at": {"labels": "few"}}
