@@ -29,6 +29,7 @@ from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.data.datasets import DATASETS
 from colonnade.data.datasets.dataset import VARIABLE
 from colonnade.errors import ColonnadeError, ConfigError, MissingDependencyError, did_you_mean, raise_all
+from colonnade.methods.options import at_least
 
 Done = Callable[[Outcome], None]
 
@@ -74,7 +75,9 @@ def jobs_of(made: Sequence[Recipe], asked: Asked) -> list[Job]:
         ConfigError,
         "reproduce",
     )
-    raise_all(_untunable(made) if asked.tune > 1 else [], ConfigError, "--tune")
+    problems = _untunable(made) if asked.tune > 1 else []
+    at_least(problems, "tune", asked.tune, 1, hint="1 is no tuning.")
+    raise_all(problems, ConfigError, "--tune")
     found = []
     for one in made:
         skipped = {a.name: a.get for a in one.absent}
@@ -90,17 +93,17 @@ def jobs_of(made: Sequence[Recipe], asked: Asked) -> list[Job]:
 
 def _untunable(made: Sequence[Recipe]) -> list[str]:
     """Why tables cannot be tuned."""
-    why = {
-        "the transductive protocol has no validation rows to choose on": [m.protocol == "transductive" for m in made],
-        "attacks are made on runs as they are": [bool(m.attack) for m in made],
-        "nothing is trained": [bool(m.loss) for m in made],
-    }
-    return [
-        f"{one.name}: {reason}. Leave it out, or leave --tune out."
-        for reason, hit in why.items()
-        for one, mine in zip(made, hit, strict=True)
-        if mine
-    ]
+    problems = []
+    for one in made:
+        why = None
+        if one.protocol == "transductive":
+            why = "the transductive protocol has no validation rows to choose on"
+        elif one.attack:
+            why = "attacks are made on runs as they are"
+        elif one.loss:
+            why = "nothing is trained"
+        problems += [f"{one.name}: {why}. Leave it out, or leave --tune out."] if why else []
+    return problems
 
 
 def how_to_get(name: str) -> str:

@@ -116,14 +116,16 @@ def about(result: Result) -> str:
     data = result["data"]
     quick = " **Quick: few rows and epochs, only to show that it runs.**" if any(d["quick"] for d in data) else ""
     rows = "the unlabelled training rows (transductive)" if result["protocol"] == "transductive" else "test rows"
-    made = listed_once(f"commit {d['commit']}, {d['date']}, {d['hardware']}" for d in data)
-    tries = max((d.get("tune", 1) for d in data), default=1)
-    tuned = f" Each is the best of {tries} tries on validation rows." if tries > 1 else ""
+    made = listed_once(f"commit {d['commit']}, {d['date']}, {d['hardware']}{_tuned(d)}" for d in data)
     runs, seconds = sum(d["runs"] for d in data), sum(d["core_seconds"] for d in data)
     return (
-        f"{result['of']}. {runs} runs, {seconds:,} core-seconds, scored on {rows}; "
-        f"{made or 'nothing was run'}.{tuned}{quick}"
+        f"{result['of']}. {runs} runs, {seconds:,} core-seconds, scored on {rows}; {made or 'nothing was run'}.{quick}"
     )
+
+
+def _tuned(data: Mapping[str, Any]) -> str:
+    tries = data.get("tune", 1)
+    return f", each run the best of {tries} tries on validation rows" if tries > 1 else ""
 
 
 def listed_once(texts: Iterable[str]) -> str:

@@ -75,7 +75,7 @@ def test_the_markdown_has_claimed_measured_and_verdict(tmp_path: Path):
 def test_every_run_of_a_tuned_table_is_chosen_on_validation_rows(tmp_path: Path, ran: list[str]):
     job, result, measured = small(tmp_path, tune=4)
     assert len(ran) == 64 and result["data"][0]["runs"] == 16 and result["data"][0]["tune"] == 4
-    assert "Each is the best of 4 tries on validation rows." in markdown(result)
+    assert ", each run the best of 4 tries on validation rows." in markdown(result)
     assert job.folder == tmp_path / "002" / "abc-tune4"
     plain = small(tmp_path)[2]
     gains = []
@@ -92,6 +92,11 @@ def test_a_table_that_cannot_be_tuned_is_refused(table: str, why: str):
     paper, number = table.split()
     with pytest.raises(ConfigError, match=rf"--tune.*{paper}-\S+: .*{why}.* Leave it out, or leave --tune out\."):
         jobs_of([recipe(name) for name in chosen(paper, number)], Asked(Path("out"), tune=3))
+
+
+def test_no_tries_at_all_are_refused():
+    with pytest.raises(ConfigError, match=r"tune must be a whole number of at least 1\. Got 0"):
+        jobs_of([parse(content(), "small")], Asked(Path("out"), tune=0))
 
 
 def test_quick_takes_the_ends_of_axes_and_one_seed(tmp_path: Path, ran: list[str]):
