@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,55 +18,13 @@ from colonnade.bench.compare import Outcome, grid, run_grid
 from colonnade.bench.files import write_json
 from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.errors import ConfigError, raise_all
-from colonnade.methods.options import describe_options, one_of, parse_settings
-from colonnade.methods.store import method_named
+from colonnade.methods.options import one_of, parse_settings
 from colonnade.report.privacy import privacy_line
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
 from colonnade.report.tables import target_text
 from colonnade.report.text import aligned_text, bytes_text, labels_text, score_text
 
 console = Console(highlight=False)
-
-
-def show_list(json_: Path | None) -> None:
-    """Print methods, datasets and objectives."""
-    from colonnade import DATASETS, METHODS, OBJECTIVES
-
-    table = Table(title="Methods", title_justify="left", box=None, padding=(0, 2))
-    table.add_column("method", min_width=max(map(len, METHODS)))
-    for heading in ("what it does", "source"):
-        table.add_column(heading)
-    for name, method in METHODS.items():
-        table.add_row(f"[bold]{name}[/bold]", method.summary, method.paper)
-    console.print(table, "")
-    table = Table(title="Datasets", title_justify="left", box=None, padding=(0, 2))
-    table.add_column("dataset", min_width=max(map(len, DATASETS)))
-    for heading in ("parties", "task", "metric", "here"):
-        table.add_column(heading)
-    for name, data in DATASETS.items():
-        table.add_row(f"[bold]{name}[/bold]", data.parties, data.task, data.metric, "yes" if data.available() else "no")
-    console.print(table, "")
-    console.print("[italic]Objectives (what a party can learn alone)[/italic]\n  " + ", ".join(OBJECTIVES), "")
-    if any(not data.available() for data in DATASETS.values()):
-        console.print("Datasets that are not here are looked up in the folder that COLONNADE_DATA names.", style="dim")
-    if json_ is not None:
-        methods = {n: {"summary": m.summary, "paper": m.paper, "tasks": list(m.tasks)} for n, m in METHODS.items()}
-        fields = ("title", "parties", "task", "metric", "source", "terms")
-        datasets = {n: {**{f: getattr(d, f) for f in fields}, "available": d.available()} for n, d in DATASETS.items()}
-        write_json(json_, {"methods": methods, "datasets": datasets, "objectives": list(OBJECTIVES)})
-
-
-def show_options(method: str, json_: Path | None) -> None:
-    """Print the options of one method: what `--set` takes."""
-    options = describe_options(method_named(method))
-    table = Table(title=f"Options of {method} (--set name=value)", title_justify="left", box=None, padding=(0, 2))
-    for heading in ("option", "default", "meaning"):
-        table.add_column(heading)
-    for option in options:
-        table.add_row(f"[bold]{option.name}[/bold]", option.default, option.meaning)
-    console.print(table)
-    if json_ is not None:
-        write_json(json_, [asdict(option) for option in options])
 
 
 def run_once(
