@@ -92,6 +92,9 @@ def run(
     rows: Rows = None,
     bias: Bias = None,
     settings: Settings = None,
+    alone: Annotated[
+        bool, typer.Option("--alone/--no-alone", help="Also train the active party alone, to hold the score against.")
+    ] = True,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the record, the model, the audit log and the report.")
     ] = None,
@@ -103,7 +106,7 @@ def run(
     """
     from colonnade.console import run_once
 
-    run_once(method, data, labels, aligned, seed, (parties, active, rows, bias), settings or [], out, json_)
+    run_once(method, data, labels, aligned, seed, (parties, active, rows, bias), settings or [], alone, out, json_)
 
 
 @app.command(rich_help_panel=TRY)
