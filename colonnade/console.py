@@ -4,77 +4,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from colonnade.arguments import Arrangement, arranged, check_json, check_out, fraction_of, method_names, number_of
 from colonnade.bench.cell import Cell, run_cell
 from colonnade.bench.compare import Outcome, grid, run_grid
 from colonnade.bench.files import write_json
+from colonnade.bench.references import references
 from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.errors import ConfigError, raise_all
-from colonnade.methods.options import describe_options, one_of, parse_settings
-from colonnade.methods.store import method_named
+from colonnade.methods.base import Method
+from colonnade.methods.options import one_of, parse_settings
 from colonnade.report.privacy import privacy_line
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
 from colonnade.report.tables import target_text
 from colonnade.report.text import aligned_text, bytes_text, labels_text, score_text
 
 console = Console(highlight=False)
-
-
-def show_list(json_: Path | None) -> None:
-    """Print methods, datasets and objectives."""
-    from colonnade import DATASETS, METHODS, OBJECTIVES
-
-    table = Table(title="Methods", title_justify="left", box=None, padding=(0, 2))
-    table.add_column("method", min_width=max(map(len, METHODS)))
-    for heading in ("what it does", "source"):
-        table.add_column(heading)
-    for name, method in METHODS.items():
-        table.add_row(f"[bold]{name}[/bold]", method.summary, method.paper)
-    console.print(table, "")
-    table = Table(title="Datasets", title_justify="left", box=None, padding=(0, 2))
-    table.add_column("dataset", min_width=max(map(len, DATASETS)))
-    for heading in ("parties", "task", "metric", "here"):
-        table.add_column(heading)
-    for name, data in DATASETS.items():
-        table.add_row(f"[bold]{name}[/bold]", data.parties, data.task, data.metric, "yes" if data.available() else "no")
-    console.print(table, "")
-    console.print("[italic]Objectives (what a party can learn alone)[/italic]\n  " + ", ".join(OBJECTIVES), "")
-    if any(not data.available() for data in DATASETS.values()):
-        console.print("Datasets that are not here are looked up in the folder that COLONNADE_DATA names.", style="dim")
-    if json_ is not None:
-        methods = {n: {"summary": m.summary, "paper": m.paper, "tasks": list(m.tasks)} for n, m in METHODS.items()}
-        fields = ("title", "parties", "task", "metric", "source", "terms")
-        datasets = {n: {**{f: getattr(d, f) for f in fields}, "available": d.available()} for n, d in DATASETS.items()}
-        write_json(json_, {"methods": methods, "datasets": datasets, "objectives": list(OBJECTIVES)})
-
-
-def show_options(method: str, json_: Path | None) -> None:
-    """Print the options of one method: what `--set` takes."""
-    options = describe_options(method_named(method))
-    table = Table(title=f"Options of {method} (--set name=value)", title_justify="left", box=None, padding=(0, 2))
-    for heading in ("option", "default", "meaning"):
-        table.add_column(heading)
-    for option in options:
-        table.add_row(f"[bold]{option.name}[/bold]", option.default, option.meaning)
-    console.print(table)
-    if json_ is not None:
-        write_json(json_, [asdict(option) for option in options])
+FOLDED = 16  # letters that a column of text keeps in a narrow terminal
+BEST, CLOSE = "*", "•"  # seen without bold too: in a file, a pipe, a terminal without styles
 
 
 def run_once(
     method: str, data: str, labels: str | None, aligned: str, seed: int, arrangement: Arrangement,
-    settings: list[str], out: Path | None, json_: Path | None,
+    settings: list[str], alone: bool, out: Path | None, json_: Path | None,
 ) -> None:  # fmt: skip
-    """Train one method once; print its scores and its traffic; write what was asked for."""
+    """Train one method once; print its scores, what to hold them against, and its traffic; write what was asked for."""
     problems: list[str] = []
     cell = Cell(
         method, data, number_of(labels, "--labels", problems), fraction_of(aligned, problems), seed,
@@ -86,29 +49,45 @@ def run_once(
     if out is not None:
         check_out(out, "record.json")
     with progress() as bars:
-        record, model = run_cell(cell, _bar(bars, method))
-    _print_run(record)
+        parts, metric = cell.split()
+        record, model = run_cell(cell, _bar(bars, method), (parts, metric))
+        if out is not None:  # before anything else is trained, so that an interruption does not lose the run
+            _save_run(out, record, model)
+        found, reason = references(cell, parts, metric, train=alone, progress=_bar(bars, "active party alone"))
+    record["references"] = found.to_json()
+    _print_run(record, reason)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        model.save(out / "model")
-        wire = getattr(getattr(model, "federation_", None), "wire", None)
-        write_json(out / "audit.json", [] if wire is None else wire.audit_json())
         write_json(out / "record.json", record)
         write_page(out, None)
     if json_ is not None:
         write_json(json_, record)
 
 
-def _print_run(record: dict[str, Any]) -> None:
+def _save_run(out: Path, record: dict[str, Any], model: Method) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    model.save(out / "model")
+    wire = getattr(getattr(model, "federation_", None), "wire", None)
+    write_json(out / "audit.json", [] if wire is None else wire.audit_json())
+    write_json(out / "record.json", record)
+
+
+def _print_run(record: dict[str, Any], reason: str) -> None:
+    """The scores of a run; `reason` says why the active party was not trained alone."""
     rows = record["config"]["rows"]
     console.print(
         f"[bold]{record['method']}[/bold] on {record['data']}: {rows['train_labelled']} labelled and "
         f"{rows['train_aligned']} aligned training rows, {rows['test']} test rows"
     )
-    table = Table(box=None, padding=(0, 2), show_header=False)
+    metric, alone, guess = record["metric"], record["references"]["alone"], record["references"]["guess"]
+    table = Table(box=None, padding=(0, 2), collapse_padding=True, show_header=False)
+    direction = "" if higher_is_better(metric) else " (lower is better)"
+    table.add_row(f"[bold]{metric}{direction}", f"[bold]{record['score']:.4f}")
+    if alone is not None or reason:
+        table.add_row("active party alone", f"not trained: {escape(reason)}" if alone is None else f"{alone:.4f}")
+    table.add_row("constant guess", f"{guess:.4f}")
     for name, value in record["scores"].items():
-        mark = "[bold]" if name == record["metric"] else ""
-        table.add_row(f"{mark}{name}", f"{mark}{value:.4f}")
+        if name != metric:
+            table.add_row(name, f"{value:.4f}")
     traffic = record["traffic"]
     table.add_row(
         "sent", f"{bytes_text(traffic['bytes'])} in {traffic['messages']:,} messages, {traffic['rounds']:,} rounds"
@@ -192,7 +171,7 @@ def print_summary(records: list[dict[str, Any]], target: float | None = None) ->
     protocol = records[0]["config"].get("protocol", "inductive")
     rows_text = "test rows" if protocol == "inductive" else "unlabelled training rows, transductive protocol"
     title = f"{records[0]['data']}: {metric} on {rows_text} ({better} is better){seeds}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
     for heading in columns:
         table.add_column(
             heading, no_wrap=True, justify="left" if heading in ("labels", "aligned", "method") else "right"
@@ -202,13 +181,41 @@ def print_summary(records: list[dict[str, Any]], target: float | None = None) ->
         if before is not None and not same:
             table.add_section()
         table.add_row(*("" if same and name in ("labels", "aligned") else text(row) for name, text in columns.items()))
-    console.print(table)
-    console.print("[bold]bold[/bold]: best; •: within one standard deviation of it", style="dim")
+    print_table(title, table)
+    meanings = {"best": f"{BEST}: best", "close": f"{CLOSE}: within one standard deviation of it"}
+    if legend := "; ".join(text for mark, text in meanings.items() if mark in marked.values()):
+        console.print(legend, style="dim")
 
 
 def _score(row: Row, mark: str) -> str:
     text = score_text(row.mean, row.std)
-    return f"[bold]{text}[/bold]" if mark == "best" else f"• {text}" if mark == "close" else text
+    return f"[bold]{BEST} {text}[/bold]" if mark == "best" else f"{CLOSE} {text}" if mark == "close" else text
+
+
+def print_table(title: str, table: Table) -> None:
+    """Print a table under its title; where the terminal is too narrow for it, print each row as lines."""
+    console.print(Text(title, style="italic"))
+    if _least_width(table) <= console.width:
+        console.print(table)
+        return
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        filled = [(column.header, cell) for column, cell in zip(table.columns, row, strict=True) if cell]
+        if len(filled) == 1:  # a heading of rows
+            console.print(filled[0][1])
+            continue
+        for header, cell in filled:
+            console.print(f"  [dim]{header}:[/dim] {cell}")
+        console.print()
+
+
+def _least_width(table: Table) -> int:
+    """The columns that a table needs so that nothing is cut off and no text is folded to a few letters."""
+    between = 0 if table.box is None else 1
+    total = between * (len(table.columns) - 1)
+    for column in table.columns:
+        longest = max(Text.from_markup(str(cell)).cell_len for cell in (column.header, *column.cells))
+        total += longest if column.no_wrap else min(longest, FOLDED)
+    return total + 2 * len(table.columns)  # a blank on each side of a cell
 
 
 def write_page(folder: Path, out: Path | None) -> None:

@@ -56,6 +56,21 @@ def score(metric: str, truth: npt.NDArray[Any], predicted: npt.NDArray[Any], cla
     return _by_scikit_learn(metric, truth, predicted, classes)
 
 
+def guess_score(metric: str, known: npt.NDArray[Any], truth: npt.NDArray[Any], task: Task) -> float:
+    """One metric of a constant guess: the mean of the `known` targets, or the shares of their classes.
+
+    Args:
+        metric: a name in `METRICS` that fits the task.
+        known: (M,) training labels.
+        truth: (N,) labels of the rows to guess.
+        task: of the labels.
+    """
+    if task == "regression":
+        return score(metric, truth, np.full(len(truth), known.mean()), np.zeros(0))
+    classes, counts = np.unique(known, return_counts=True)
+    return score(metric, truth, np.tile(counts / len(known), (len(truth), 1)), classes)
+
+
 def _by_scikit_learn(
     metric: str, truth: npt.NDArray[Any], predicted: npt.NDArray[Any], classes: npt.NDArray[Any]
 ) -> float:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
 import colonnade as cn
+from colonnade.cli import main
 
 torch.set_num_threads(1)
 
@@ -49,3 +53,19 @@ def make_data(
 @pytest.fixture
 def data() -> cn.VerticalData:
     return make_data()
+
+
+@pytest.fixture
+def colonnade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command in an empty folder; its exit code, what it printed, and its errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.delenv("COLONNADE_DATA", raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main(list(arguments))
+        shown = capsys.readouterr()
+        return int(end.value.code or 0), shown.out, shown.err
+
+    return run

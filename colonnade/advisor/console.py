@@ -18,7 +18,7 @@ from colonnade.advisor.realised import Realised, realised
 from colonnade.arguments import Arrangement, arranged, check_json, fraction_of, number_of
 from colonnade.bench.cell import Cell
 from colonnade.bench.files import write_json
-from colonnade.console import console, progress
+from colonnade.console import console, print_table, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.report.text import bytes_text, score_text, seconds_text
 
@@ -110,7 +110,6 @@ def print_appraisals(data: str, found: list[tuple[Appraisal, Realised | None]]) 
     """A table, and each appraisal in words."""
     first, full = found[0]
     alone = f"{score_text(first.alone)} {first.setting.metric} of the active party alone"
-    console.print(f"[italic]{data}: what partners add to {alone}[/italic]")
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     headings = ["partner", "gain", "nine of ten", "rows", "sent"] + ["full training"] * (full is not None)
     for heading in headings:
@@ -118,7 +117,8 @@ def print_appraisals(data: str, found: list[tuple[Appraisal, Realised | None]]) 
     for one, checked in sorted(found, key=lambda pair: -pair[0].gain):
         row = [one.party, f"{one.gain:+.3f}", f"{one.low:+.3f} to {one.high:+.3f}", f"{one.rows:,}"]
         table.add_row(*row, bytes_text(one.bytes), *([] if checked is None else [checked.text]))
-    console.print(table, "")
+    print_table(f"{data}: what partners add to {alone}", table)
+    console.print()
     for one, checked in found:
         console.print(one.sentence, soft_wrap=True, markup=False)
         if checked is not None:

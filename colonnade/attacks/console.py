@@ -10,7 +10,7 @@ from rich.table import Table
 from colonnade.arguments import check_json
 from colonnade.attacks import judge, lines, load_run
 from colonnade.bench.files import write_json
-from colonnade.console import console
+from colonnade.console import console, print_table
 from colonnade.errors import ConfigError, raise_all
 
 
@@ -27,7 +27,7 @@ def attack_run(
         run.tell = status.update
         found = judge(run, attacks=attacks, adversary=adversary, auxiliary=auxiliary, seeds=seeds)
     title = f"{run.model.name} in {folder}: attacks, {seeds} seed{'s' if seeds > 1 else ''}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
     for heading in ("attack", "adversary", "target", "score", "baseline", "prior", "advantage", "error"):
         left = heading in ("attack", "adversary", "target")
         table.add_column(heading, justify="left" if left else "right", overflow="fold", no_wrap=heading != "target")
@@ -37,7 +37,8 @@ def attack_run(
         score = f"{line.score:.3f}" + (f" ± {line.spread:.3f}" if seeds > 1 else "")
         figures = (score, f"{line.baseline:.3f}", f"{line.prior:.3f}", f"{line.advantage:+.3f}", f"{line.error:.3f}")
         table.add_row(one.attack, one.adversary, f"{one.target} ({one.metric})", *figures)
-    console.print(table, "")
+    print_table(title, table)
+    console.print()
     for line in every:
         console.print(f"{line.sentence()} It used {line.finding.used}.", soft_wrap=True)
     for refusal in found.refused:

@@ -159,10 +159,12 @@ def parse_method(text: str) -> tuple[str, dict[str, Any]]:
     return name.strip(), parse_settings(settings)
 
 
-def run_cell(cell: Cell, progress: Callable[[str, int, int], None] | None = None) -> tuple[dict[str, Any], Method]:
-    """Train and score one cell: its record, and the trained method."""
+def run_cell(
+    cell: Cell, progress: Callable[[str, int, int], None] | None = None, rows: tuple[Split, str] | None = None
+) -> tuple[dict[str, Any], Method]:
+    """Train and score one cell: its record, and the trained method. `rows` are those of `cell.split()`, if known."""
     model = cell.build()
-    parts, metric = cell.split()
+    parts, metric = rows or cell.split()
     started = time.perf_counter()
     model.fit(parts.train, parts.valid, metric=metric, progress=progress)
     seconds = time.perf_counter() - started

@@ -16,10 +16,10 @@ from colonnade.bench.compare import Outcome
 from colonnade.bench.files import write_json
 from colonnade.bench.tradeoff import run_trials
 from colonnade.bench.trials import Asked, trials
-from colonnade.console import console, progress, write_page
+from colonnade.console import console, print_table, progress, write_page
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import parse_settings
-from colonnade.report.leakage import by_threat, headlines, points, spots
+from colonnade.report.leakage import Spot, by_threat, headlines, points, spots
 from colonnade.report.tradeoff import figures
 
 
@@ -64,7 +64,7 @@ def print_tradeoff(records: list[dict[str, Any]]) -> list[str]:
     for threat, mine in by_threat(every).items():
         point = mine[0].points[0]
         title = f"{threat[0]} by {threat[1]}: {threat[2]} ({point.attack_metric}, prior {point.prior:.3f})"
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
+        table = Table(box=SIMPLE_HEAD, show_edge=False)
         for heading in ("protection", point.metric, "attack", "baseline", "advantage"):
             left = heading == "protection"
             table.add_column(heading, justify="left" if left else "right", overflow="fold", no_wrap=not left)
@@ -74,11 +74,20 @@ def print_tradeoff(records: list[dict[str, Any]]) -> list[str]:
                 table.add_row(f"[bold]{spot.method}[/bold]")
             _, protection, main, attack, baseline, _, advantage = figures(spot)
             table.add_row(re.sub(r"\+(?!\d)", "\n+", protection), main, attack, baseline, advantage)
-        console.print(table, "")
-    console.print(
-        "± of scores: standard deviation over seeds; of the advantage: standard error; *: beyond two", style="dim"
-    )
+        print_table(title, table)
+        console.print()
+    console.print(_legend(every), style="dim")
     summary = headlines(every)
     for text in summary:
         console.print(text, soft_wrap=True, markup=False)
     return summary
+
+
+def _legend(every: list[Spot]) -> str:
+    """What the marks mean that occur."""
+    meanings = ["± of an advantage: standard error"]
+    if any(spot.std(name) is not None for spot in every for name in ("main", "score")):
+        meanings.insert(0, "± of a score: standard deviation over seeds")
+    if any(spot.leaks for spot in every):
+        meanings.append("*: an advantage beyond two standard errors")
+    return "; ".join(meanings)

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -52,9 +53,17 @@ class Method(Options):
 
     name: ClassVar[str]  # as on the command line
     paper: ClassVar[str] = ""
-    summary: ClassVar[str] = ""
+    summary: ClassVar[str] = ""  # half a line
+    family: ClassVar[str] = "other"  # a key of `FAMILIES`
+    packages: ClassVar[tuple[str, ...]] = ()  # that it cannot do without, beyond those of the core
+    extra: ClassVar[str] = ""  # of Colonnade, which installs them
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass", "regression")
     federated: ClassVar[bool] = True  # False: a reference that sees everything in one place
+
+    @classmethod
+    def installed(cls) -> bool:
+        """Whether the packages that the method needs are here."""
+        return all(find_spec(package) is not None for package in cls.packages)
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""

@@ -112,7 +112,8 @@ class Combined(Local):
 
     name = "combined"
     paper = "reference"
-    summary = "one network over everyone's columns in one place; not federated"
+    summary = "one network over all columns in one place; not federated"
+    family = "pooled"
     federated: ClassVar[bool] = False
     needs_own_columns: ClassVar[bool] = False
 

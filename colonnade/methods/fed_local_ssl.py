@@ -58,7 +58,7 @@ class FedLocalSSL(PrivateMethod, AveragedTops, SelfSupervised):
 
     name = "fed-local-ssl"
     paper = "He et al. 2022; Li et al. 2024"
-    summary = "each party pre-trains by self-supervision (simsiam, byol, moco, …), then all train as in splitnn"
+    summary = "SimSiam, BYOL, MoCo, … at every party, then as in splitnn"
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Pre-train alone, or pass by pass with averaging between; then fine-tune together."""

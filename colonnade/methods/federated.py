@@ -38,6 +38,7 @@ class FederatedMethod(NetworkMethod):
     protect: str | tuple[str, ...] = ()  # what senders do to messages: NAME:KIND:STRENGTH, e.g. iso:gradient:1
 
     sends: ClassVar[Sends] = SPLIT
+    family = "rounds"
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""

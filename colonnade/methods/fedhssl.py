@@ -39,6 +39,7 @@ class FedCSSL(SelfSupervised):
     name = "fedcssl"
     paper = "He et al. 2022"
     summary = "parties agree on aligned rows, then train as in splitnn"
+    family = "between"
 
     objective: str | type[Objective] | OwnObjective = "simsiam"  # or byol, moco
     updates: int = 1  # steps with each received projection; the paper tries 1, 4 and 8 (Fig. 7)
@@ -135,7 +136,7 @@ class FedGSSL(FedCSSL):
     """Steps 1 and 2; fine-tuning reads the mean of both towers."""
 
     name = "fedgssl"
-    summary = "parties agree on aligned rows, which guides each one's own self-supervision; then splitnn"
+    summary = "fedcssl whose agreement guides each party's own learning too"
 
     gamma: float | tuple[float, ...] = 0.5  # γ, or its values at evenly spaced points of pre-training, e.g. [0, 1]
 
@@ -172,7 +173,7 @@ class FedHSSL(AveragedTops, FedGSSL):
     """All three steps."""
 
     name = "fedhssl"
-    summary = "fedgssl, and the parties' local tops are averaged after each pass"
+    summary = "fedgssl that also averages parts of the local models"
 
     aggregate: bool = True  # average the local encoders' tops over the parties after each pass
 

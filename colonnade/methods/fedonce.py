@@ -31,6 +31,7 @@ class _OneRound(FederatedMethod):
     """Algorithm 1 without the privacy lines; a subclass says what the guests learn."""
 
     paper = "Wu et al. 2022"
+    family = "once"
     scales_received: ClassVar[bool] = True
     sends: ClassVar[Sends] = ONCE
 
@@ -66,7 +67,7 @@ class FedOnce(_OneRound, PretrainedMethod):
     """FedOnce-L0: the guests learn by noise as targets (Eq. 1)."""
 
     name = "fedonce"
-    summary = "one round: guests learn by noise as targets, send representations once; the host learns from them"
+    summary = "parties learn with noise as targets, send representations once"
 
     hidden: tuple[int, ...] = (64, 64)  # guest model; FC(30×30) for phishing in Table 2
     width: int = 16  # d, dimension of targets and representations (3 for most tables of the paper, 16 for images)
@@ -90,7 +91,7 @@ class FedOncePCA(_OneRound):
     """FedOnce-PCA (§5.6): principal components instead of NAT."""
 
     name = "fedonce-pca"
-    summary = "one round: guests send principal components; the host learns from them"
+    summary = "principal components, sent once"
 
     width: int = 3  # d, number of components
 
@@ -121,7 +122,8 @@ class FedOnceMulti(FedOnce):
     """Multi-round FedOnce-L0 (§3.2): its models are the start of SplitNN."""
 
     name = "fedonce-multi"
-    summary = "fedonce, then all go on training together as in splitnn"
+    summary = "fedonce, then training as in splitnn"
+    family = "pretrained"
     sends: ClassVar[Sends] = {"representation": ("train", "tune", "validate", "predict"), "gradient": ("tune",)}
 
     def run(self, fed: Federation, monitor: Monitor) -> None:

@@ -30,7 +30,9 @@ class FedOnceL1(PrivateMethod, FedOnce):
     """FedOnce-L1: guests and host learn by DP-SGD."""
 
     name = "fedonce-l1"
-    summary = "fedonce with differential privacy: all parties learn by DP-SGD, within one budget"
+    summary = "fedonce with differential privacy, one budget for all parties"
+    extra = "privacy"
+    packages = ("dp_accounting", "opacus")
     scales_received: ClassVar[bool] = False
 
     epsilon: float | None = 8.0  # budget per person over all parties

@@ -39,7 +39,7 @@ class Hybrid(FedGSSL, VFLHLPA):
 
     name = "hybrid"
     paper = "ours, of He et al. 2022, Li et al. 2024 and Zhang et al. 2024"
-    summary = "all rows of every kind: self-supervision, the active party's labels, consistency of all predictions"
+    summary = "parts of three papers; validation rows choose among them"
 
     unaligned: float = 1.0  # weight of the active party's unaligned labelled rows, times their share of all labels
     consistency: float | tuple[float, ...] = (0.0, 1.0)  # weights of the agreement that are tried; validation chooses

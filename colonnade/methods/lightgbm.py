@@ -21,7 +21,9 @@ class LightGBM(Reference):
 
     name = "lightgbm"
     paper = "reference"
-    summary = "boosted trees over everyone's columns in one place; not federated"
+    summary = "boosted trees over all columns in one place; not federated"
+    extra = "boost"
+    packages = ("lightgbm",)
 
     trees: int = 300  # at most; early stopping on the validation loss ends before
     leaves: int = 31

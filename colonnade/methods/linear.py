@@ -23,7 +23,7 @@ class Linear(Reference):
 
     name = "linear"
     paper = "reference"
-    summary = "logistic or ridge regression over everyone's columns in one place; not federated"
+    summary = "logistic or ridge regression in one place; not federated"
 
     strength: float = 1.0  # inverse regularisation (C, or 1/α) when there are no validation rows
 

@@ -23,7 +23,8 @@ class Local(PrivateMethod):
 
     name = "local"
     paper = "baseline"
-    summary = "the active party alone, on all its labelled rows; nothing is sent"
+    summary = "the active party alone, on its labelled rows; nothing is sent"
+    family = "alone"
     needs_aligned_labels: ClassVar[bool] = False
     needs_own_columns: ClassVar[bool] = True
 

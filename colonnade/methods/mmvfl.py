@@ -45,7 +45,7 @@ class MMVFL(FederatedMethod):
 
     name = "mmvfl"
     paper = "Feng & Yu 2020"
-    summary = "a linear model at every party, taught by pseudo-labels that tell the labels; predictions are averaged"
+    summary = "linear models taught by pseudo-labels, which tell the labels"
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
     sends: ClassVar[Sends] = {"consensus": ("train",), "representation": ("train", "validate", "predict")}
 

@@ -20,6 +20,8 @@ TRAINABLE = ("simsiam", "byol", "moco", "contrastive", "scarf", "nat")  # withou
 class PretrainedMethod(FederatedMethod):
     """A method whose parties learn from all their own rows, labelled or not, aligned or not, before they talk."""
 
+    family = "pretrained"
+
     pretrain_epochs: int = 30
     pretrain_batch_size: int = 256
     pretrain_learning_rate: float = 1e-3

@@ -30,6 +30,7 @@ class Reference(Method):
     """A model that sees all columns of the aligned labelled rows."""
 
     federated: ClassVar[bool] = False
+    family = "pooled"
 
     def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
         self.parties_ = {name: view.fields for name, view in data.views.items()}

@@ -58,7 +58,10 @@ class SecureBoost(Method):
 
     name = "secureboost"
     paper = "Cheng et al. 2021"
-    summary = "boosted trees: encrypted gradients down, encrypted sums up, for every level of every tree; no loss"
+    summary = "boosted trees, equal to those in one place; encrypted gradients"
+    family = "rounds"
+    extra = "secureboost"
+    packages = ("cryptography", "gmpy2", "tno")
 
     trees: int = 200  # at most, one per class in each round; early stopping on the validation loss ends before
     depth: int = 5  # levels of splits

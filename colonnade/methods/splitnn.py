@@ -31,7 +31,7 @@ class SplitNN(PrivateMethod, FederatedMethod):
 
     name = "splitnn"
     paper = "Vepakomma et al. 2019"
-    summary = "ordinary VFL: representations up, gradients down, for every batch of aligned labelled rows"
+    summary = "ordinary VFL: representations up, gradients down, every batch"
 
     max_bytes: int | None = None  # training stops before all traffic would exceed this (SplitNN-Comm); none: no limit
 

@@ -54,7 +54,8 @@ class SSVFLI(_SSVFL):
 
     name = "ss-vfl-i"
     paper = "Castiglia et al. 2022"
-    summary = "each party pre-trains by contrast, sends its representations once; a head learns from them"
+    summary = "contrastive pre-training; representations are sent once"
+    family = "once"
     freezes_own: ClassVar[bool] = True  # an active party with columns is one of the M parties
     scales_received: ClassVar[bool] = True
     sends: ClassVar[Sends] = ONCE
@@ -75,7 +76,7 @@ class SSVFLC(_SSVFL):
 
     name = "ss-vfl-c"
     paper = "Castiglia et al. 2022"
-    summary = "each party pre-trains by contrast, then all train together as in splitnn"
+    summary = "contrastive pre-training, then training as in splitnn"
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 2."""

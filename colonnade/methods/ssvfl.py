@@ -40,7 +40,7 @@ class SSVFL(FederatedMethod):
 
     name = "ssvfl"
     paper = "Zhang et al. 2024"
-    summary = "splitnn on all aligned rows: contrast among labelled ones, consistency of all parties' predictions"
+    summary = "splitnn on all aligned rows, with contrast and consistency"
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
 
     hidden: tuple[int, ...] = (200, 100)  # encoder d-200-100-64 (§4.3)
@@ -121,7 +121,7 @@ class SSVFLDP(SSVFL):
     """
 
     name = "ssvfl-dp"
-    summary = "ssvfl with Gaussian noise on every representation that leaves a party in training"
+    summary = "ssvfl with Gaussian noise on representations in training"
 
     noise: float = 1.0  # c, standard deviation (§4.3: 1; Fig. 7: 1 to 4); noise, no (ε, δ)
 

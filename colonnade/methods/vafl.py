@@ -44,7 +44,7 @@ class VAFL(FederatedMethod):
 
     name = "vafl"
     paper = "Chen et al. 2020"
-    summary = "splitnn in which nobody waits: parties wake at random, the head reads the latest that each has sent"
+    summary = "splitnn without waiting: the head reads each party's latest"
 
     noise: float = 0.0  # c, deviation of the noise on representations that leave a party in training; no (ε, δ)
     speeds: Mapping[str, float] | None = None  # how often parties wake, e.g. {shop = 0.5}; 1 for those not named

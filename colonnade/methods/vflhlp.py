@@ -32,6 +32,7 @@ class _HybridPretraining(FederatedMethod):
     """The steps of Fig. 3; a subclass says which of the first two it takes."""
 
     paper = "Li et al. 2024"
+    family = "pretrained"
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Pre-train, then Algorithm 1 with L = L_vfl + β L_cons (Eq. 7)."""
@@ -123,7 +124,7 @@ class VFLHLP(VFLHLPA, VFLHLPP):
     """Both techniques: the active party's labels of all its rows, and the passive parties' columns of all theirs."""
 
     name = "vflhlp"
-    summary = "labels pre-train the active party, SCARF the passive ones; then splitnn, held near the pre-trained model"
+    summary = "pre-training by own labels and by SCARF, then as in splitnn"
 
 
 def learn_own_labels(fed: Federation, monitor: Monitor, training: Training, epochs: int, patience: int) -> Supervised:

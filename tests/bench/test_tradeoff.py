@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from colonnade.bench import tradeoff
+from colonnade.bench import tradeoff, tradeoff_console
 from colonnade.bench.cell import Cell
 from colonnade.bench.tradeoff import run_trials
 from colonnade.bench.trials import Asked, trials
@@ -165,3 +166,11 @@ def test_the_command_refuses_before_it_writes(tmp_path: Path, capsys: pytest.Cap
         )
     assert end.value.code == 2 and "Did you mean 'gradients'?" in capsys.readouterr().err
     assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(("seeds", "leaks"), [(1, False), (1, True), (3, False), (3, True)])
+def test_the_legend_explains_the_marks_that_occur(seeds: int, leaks: bool) -> None:
+    spot: Any = SimpleNamespace(std=lambda name: 0.1 if seeds > 1 else None, leaks=leaks)
+    legend = tradeoff_console._legend([spot])
+    assert ("standard deviation over seeds" in legend) == (seeds > 1)
+    assert ("*:" in legend) == leaks and "± of an advantage" in legend

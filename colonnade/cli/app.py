@@ -8,9 +8,24 @@ from typing import Annotated, Any
 
 import typer
 
+from colonnade.cli.deploying import export, serve
+from colonnade.cli.options import Active, Aligned, Bias, Data, Json, Labels, Parties, Rows, Settings, Tune
 from colonnade.federate.cli import federate
 
 _INTERRUPTED = 130  # how typer ends after Ctrl-C
+
+TRY, DECIDE, PAPERS, PRIVACY, USE = (
+    "Try methods on data",
+    "Decide before training",
+    "Check the papers",
+    "Measure privacy",
+    "Use a model, and train between sites",
+)
+START = (  # each runs on data that scikit-learn brings
+    "colonnade list",
+    "colonnade run splitnn --data digits --labels 50",
+    "colonnade compare --data digits --methods local,splitnn,ss-vfl-i --labels 50",
+)
 
 app = typer.Typer(
     name="colonnade",
@@ -18,51 +33,54 @@ app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Vertical federated learning for few labels, little overlap and expensive rounds.",
-    epilog="Start with: [bold]colonnade list[/bold], then "
-    "[bold]colonnade compare --data digits --methods local,splitnn --labels 50,200[/bold]",
+    help="Vertical federated learning for few labels, little overlap and expensive rounds.\n\n"
+    "Several organisations hold different columns about partly the same people. They train one model together; "
+    "one of them, the active party, holds the labels.",
+    epilog="\n\n".join(("Start with", *(f"[bold]{line}[/bold]" for line in START))),
 )
 
-Data = Annotated[
-    str, typer.Option("--data", "-d", help="A dataset of `colonnade list`, or a TOML file about your own.")
-]
-Labels = Annotated[
-    str | None, typer.Option(help="Labelled training rows: a number (100) or a fraction (0.05). All by default.")
-]
-Aligned = Annotated[str, typer.Option(help="Fraction of the training rows that all parties share.")]
-Parties = Annotated[int | None, typer.Option(help="Divide the dataset's columns among this many parties.")]
-Active = Annotated[str | None, typer.Option(help="The party that holds the labels; `server`: one without columns.")]
-Rows = Annotated[int | None, typer.Option(min=10, help="Use at most so many rows, drawn at random.")]
-Bias = Annotated[
-    str | None,
-    typer.Option(help="SHARE:DOMINANT: two parties of as many columns; a share of the dominant ones is the host's."),
-]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="An option of the method, key=value; may be repeated.")
-]
-Tune = Annotated[
-    int, typer.Option(min=1, help="Tries for each run: options drawn from a small grid, chosen on validation rows.")
-]
-Json = Annotated[Path | None, typer.Option("--json", help="Write the record to this file.")]
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from colonnade.cli.version import version_text
+
+        typer.echo(version_text())
+        raise typer.Exit
 
 
-@app.command("list")
-def list_(
-    method: Annotated[str | None, typer.Argument(help="A method, to see its options.")] = None, json_: Json = None
+@app.callback()
+def colonnade(
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Versions of Colonnade, torch, Python."),
+    ] = False,
 ) -> None:
-    """What there is: methods with their papers, datasets, objectives; or the options of one method.
+    """What is asked before any command."""
+
+
+@app.command("list", rich_help_panel=TRY)
+def list_(
+    method: Annotated[str | None, typer.Argument(help="A method, to see its options.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Papers, objectives, and data sets that are not here too.")
+    ] = False,
+    json_: Json = None,
+) -> None:
+    """What can run here: methods by family, and data sets; or the options of one method.
 
     Example: colonnade list splitnn
     """
-    from colonnade.console import show_list, show_options
+    from colonnade.cli.listing import show_all, show_here, show_options
 
-    if method is None:
-        show_list(json_)
-    else:
+    if method is not None:
         show_options(method, json_)
+    elif everything:
+        show_all(json_)
+    else:
+        show_here(json_)
 
 
-@app.command()
+@app.command(rich_help_panel=TRY)
 def run(
     method: Annotated[str, typer.Argument(help="A method of `colonnade list`.")],
     data: Data,
@@ -74,6 +92,9 @@ def run(
     rows: Rows = None,
     bias: Bias = None,
     settings: Settings = None,
+    alone: Annotated[
+        bool, typer.Option("--alone/--no-alone", help="Also train the active party alone, to hold the score against.")
+    ] = True,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the record, the model, the audit log and the report.")
     ] = None,
@@ -85,10 +106,10 @@ def run(
     """
     from colonnade.console import run_once
 
-    run_once(method, data, labels, aligned, seed, (parties, active, rows, bias), settings or [], out, json_)
+    run_once(method, data, labels, aligned, seed, (parties, active, rows, bias), settings or [], alone, out, json_)
 
 
-@app.command()
+@app.command(rich_help_panel=TRY)
 def compare(
     data: Data,
     methods: Annotated[
@@ -131,7 +152,7 @@ def compare(
     )
 
 
-@app.command()
+@app.command(rich_help_panel=PAPERS)
 def reproduce(
     papers: Annotated[
         list[str] | None, typer.Argument(help="Papers: 000 to 004, or by name (fedonce), or all. None: a list.")
@@ -163,7 +184,7 @@ def reproduce(
     )
 
 
-@app.command()
+@app.command(rich_help_panel=TRY)
 def report(
     folder: Annotated[Path, typer.Argument(help="A folder that `run --out` or `compare` wrote.")],
     out: Annotated[Path | None, typer.Option(help="Where to write the page; FOLDER/report.html by default.")] = None,
@@ -177,7 +198,7 @@ def report(
     write_page(folder, out)
 
 
-@app.command()
+@app.command(rich_help_panel=PRIVACY)
 def attack(
     folder: Annotated[Path, typer.Argument(help="A folder that `run --out` wrote.")],
     attacks: Annotated[
@@ -206,7 +227,7 @@ def attack(
     attack_run(folder, attacks, adversary, auxiliary, seeds, json_)
 
 
-@app.command()
+@app.command(rich_help_panel=PRIVACY)
 def tradeoff(
     data: Data,
     methods: Annotated[
@@ -254,7 +275,7 @@ def tradeoff(
     )  # fmt: skip
 
 
-@app.command()
+@app.command(rich_help_panel=DECIDE)
 def advise(
     data: Annotated[str, typer.Argument(help="A dataset of `colonnade list`, or a TOML file about your own.")],
     labels: Labels = None,
@@ -286,7 +307,7 @@ def advise(
     advise_on(data, labels, aligned, arrangement, max_bytes, seconds, epsilon, delta, seed, seeds, json_)
 
 
-@app.command()
+@app.command(rich_help_panel=DECIDE)
 def appraise(
     data: Annotated[str, typer.Argument(help="A dataset of `colonnade list`, or a TOML file about your own.")],
     party: Annotated[str | None, typer.Option(help="The partner. Every one by default, one by one.")] = None,
@@ -314,58 +335,9 @@ def appraise(
     appraise_party(data, party, labels, aligned, arrangement, epsilon, delta, seed, seeds, check, json_)
 
 
-app.add_typer(federate, name="federate")
-
-
-@app.command()
-def export(
-    folder: Annotated[Path, typer.Argument(help="A folder that `run --out` or model.save wrote.")],
-    onnx: Annotated[Path, typer.Option("--onnx", help="Folder for the ONNX files; new, empty, or an earlier export.")],
-    categories: Annotated[
-        str, typer.Option(help="How encoders read categories: text, or codes (int64) for runtimes without text.")
-    ] = "text",
-    atol: Annotated[
-        float, typer.Option(help="Largest difference between file and network; else nothing is written.")
-    ] = 1e-4,
-) -> None:
-    """Write each party's encoder, with its preprocessing, and the head as ONNX files, checked with onnxruntime.
-
-    Example: colonnade export my-run --onnx my-run/onnx
-    """
-    from colonnade.export.command import export_model
-
-    export_model(folder, onnx, categories, atol)
-
-
-@app.command()
-def serve(
-    folder: Annotated[Path, typer.Argument(help="A folder that `run --out` or model.save wrote.")],
-    data: Data,
-    host: Annotated[str, typer.Option(help="Address; any but this machine's own needs a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0: any free one.")] = 8000,
-    token_file: Annotated[
-        Path | None, typer.Option(help="File with the token that callers must send; else COLONNADE_TOKEN has it.")
-    ] = None,
-    max_ids: Annotated[int, typer.Option(help="Ids of one request, at most.")] = 1000,
-    max_bytes: Annotated[int, typer.Option(help="Bytes of one request, at most.")] = 1 << 20,
-    cache_rows: Annotated[int, typer.Option(help="Representations that are kept, at most; 0: none.")] = 100_000,
-    cache_seconds: Annotated[float, typer.Option(help="How long a representation is kept.")] = 300.0,
-    certificate: Annotated[Path | None, typer.Option(help="PEM file, for HTTPS; with --key.")] = None,
-    key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's key.")] = None,
-) -> None:
-    """Answer predictions over HTTP, until stopped: ids in, probabilities out.
-
-    Example: colonnade serve my-run --data digits, then
-    curl -d '{"ids": [3, 14]}' -H 'content-type: application/json' http://127.0.0.1:8000/predict
-    """
-    from colonnade.serve.command import serve_model
-    from colonnade.serve.server import Settings, read_token
-
-    settings = Settings(
-        host=host, port=port, token=read_token(token_file), max_ids=max_ids, max_bytes=max_bytes,
-        certificate=certificate, key=key,
-    )  # fmt: skip
-    serve_model(folder, data, settings, cache_rows, cache_seconds)
+app.command(rich_help_panel=USE)(export)
+app.command(rich_help_panel=USE)(serve)
+app.add_typer(federate, name="federate", rich_help_panel=USE)
 
 
 def main(arguments: list[str] | None = None) -> Any:
@@ -384,7 +356,3 @@ def main(arguments: list[str] | None = None) -> Any:
         if end.code == _INTERRUPTED:
             print("Stopped. A comparison goes on from here with the same command.", file=sys.stderr)
         raise
-
-
-if __name__ == "__main__":
-    main()

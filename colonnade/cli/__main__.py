@@ -1,0 +1,5 @@
+"""`python -m colonnade.cli`."""
+
+from colonnade.cli import main
+
+main()

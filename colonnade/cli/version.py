@@ -1,0 +1,13 @@
+"""Which versions are in use, found without importing anything heavy."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+import colonnade
+
+
+def version_text() -> str:
+    """Versions of Colonnade, torch and Python, on one line."""
+    return f"colonnade {colonnade.__version__}, torch {version('torch')}, Python {platform.python_version()}"
