@@ -38,28 +38,45 @@ def learning_curves(records: list[dict[str, Any]], look: dict[str, Style]) -> li
 def average(records: list[dict[str, Any]], key: str, phase: str | None = None) -> list[Point]:
     """Mean and spread of `key` over the runs at each epoch; of one phase, or over all phases one after another.
 
-    A run that stopped early counts as long as it lasted.
+    A run that stopped early keeps its last value: every mean is over all runs. Epochs before every run has a first
+    value are left out.
     """
+    curves = [curve for record in records if (curve := _curve_of(record, key, phase))]
+    if not curves:
+        return []
+    start = max(min(curve) for curve in curves)
+    epochs = sorted({epoch for curve in curves for epoch in curve if epoch >= start})
+    return [_mean_at(epoch, [_latest(curve, epoch) for curve in curves]) for epoch in epochs]
+
+
+Value = tuple[float, float | None]  # of the curve, and bytes sent so far
+
+
+def _curve_of(record: dict[str, Any], key: str, phase: str | None) -> dict[float, Value]:
+    """The curve of one run by epoch; parties that train apart have one entry each, which are averaged."""
     values: dict[float, list[float]] = {}
     sent: dict[float, list[float]] = {}
-    for record in records:
-        at_epoch: dict[float, list[float]] = {}
-        for epoch, entry in numbered(record.get("history") or [], phase):
-            if (value := finite(entry.get(key))) is not None:
-                at_epoch.setdefault(epoch, []).append(value)
-                if (count := finite(entry.get("bytes"))) is not None:
-                    sent.setdefault(epoch, []).append(count)
-        for epoch, several in at_epoch.items():  # parties that train apart have one entry each
-            values.setdefault(epoch, []).append(statistics.fmean(several))
-    return [
-        Point(
-            epoch=epoch,
-            bytes=statistics.fmean(sent[epoch]) if epoch in sent else None,
-            mean=statistics.fmean(values[epoch]),
-            std=statistics.stdev(values[epoch]) if len(values[epoch]) > 1 else None,
-        )
-        for epoch in sorted(values)
-    ]
+    for epoch, entry in numbered(record.get("history") or [], phase):
+        if (value := finite(entry.get(key))) is not None:
+            values.setdefault(epoch, []).append(value)
+            if (count := finite(entry.get("bytes"))) is not None:
+                sent.setdefault(epoch, []).append(count)
+    return {
+        epoch: (statistics.fmean(found), statistics.fmean(sent[epoch]) if epoch in sent else None)
+        for epoch, found in values.items()
+    }
+
+
+def _latest(curve: dict[float, Value], epoch: float) -> Value:
+    """The value at `epoch`, or the last one before it."""
+    return curve[max(known for known in curve if known <= epoch)]
+
+
+def _mean_at(epoch: float, values: list[Value]) -> Point:
+    scores = [score for score, _ in values]
+    sent = [count for _, count in values if count is not None]
+    spread = statistics.stdev(scores) if len(scores) > 1 else None
+    return Point(epoch, statistics.fmean(sent) if sent else None, statistics.fmean(scores), spread)
 
 
 def numbered(history: list[dict[str, Any]], phase: str | None = None) -> list[tuple[float, dict[str, Any]]]:

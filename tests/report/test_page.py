@@ -155,6 +155,19 @@ def test_curves_average_seeds_and_number_epochs_through_phases():
     assert [point.epoch for point in average(runs, "loss", "pretrain")] == [1, 2]
 
 
+def test_a_seed_that_stopped_early_is_carried_forward():
+    """Last values 0.9, 0.6 and 0.72: their mean 0.74 stands at every later epoch, not the 0.9 of who still trains."""
+
+    def run(*values: float) -> dict:
+        return {"history": [{"epoch": i, "validation": v, "bytes": 10 * i} for i, v in enumerate(values, 1)]}
+
+    points = average([run(0.5, 0.7, 0.8, 0.9), run(0.4, 0.6), run(0.72)], "validation")
+    assert [point.epoch for point in points] == [1, 2, 3, 4]
+    assert [point.mean for point in points] == pytest.approx([0.54, 0.6733333, 0.7066667, 0.74])
+    assert [point.bytes for point in points] == pytest.approx([10, 50 / 3, 20, 70 / 3])
+    assert all(point.std is not None for point in points)
+
+
 def test_traffic_bars_are_means_and_leave_out_silence():
     plots = {plot.title: plot for plot in traffic_plots([make_record("splitnn"), make_record("local")])}
     assert list(plots) == ["By kind of message", "By direction"]
