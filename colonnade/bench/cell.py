@@ -171,6 +171,7 @@ def run_cell(cell: Cell, progress: Callable[[str, int, int], None] | None = None
         raise DataError(f"{metric} is not defined on the {len(parts.test.labels)} test rows. Name another metric.")
     record = {
         "method": cell.method,
+        "kind": model.kind,
         "data": cell.data,
         "task": parts.train.task,
         "metric": metric,

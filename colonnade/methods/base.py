@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from colonnade.metrics import check_metric, default_metric, score, scores
 from colonnade.wire.meter import Traffic
 
 Progress = Callable[[str, int, int], None]  # phase, steps done, steps in all
+Kind = Literal["federated", "alone", "pooled"]  # pooled: all columns in one place, a reference that is not federated
 FORMAT = 1
 ABSENT = ("error", "zero")
 
@@ -54,7 +55,7 @@ class Method(Options):
     paper: ClassVar[str] = ""
     summary: ClassVar[str] = ""
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass", "regression")
-    federated: ClassVar[bool] = True  # False: a reference that sees everything in one place
+    kind: ClassVar[Kind] = "federated"
 
     def check(self, problems: list[str]) -> None:
         """Append what is wrong with the options."""
