@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from colonnade.report.palette import Plot, Style, bytes_axis, layout, plain, rounded
+from colonnade.report.chart import Axis, Dot, Plot, Series, bytes_axis, level, linear, named
+from colonnade.report.palette import Style, short
 
 _VALIDATION = "validation score"
 
@@ -114,14 +116,14 @@ def _by_epoch(title: str, y_title: str, curves: dict[str, list[Point]], look: di
     drawn = {method: points for method, points in curves.items() if points}
     if not drawn:
         return None
-    traces = [
-        trace
-        for method, points in drawn.items()
-        for trace in _curve(method, points, [point.epoch for point in points], look[method])
-    ]
-    few = max(point.epoch for points in drawn.values() for point in points) <= 12
-    axis = {"dtick": 1} if few else {}
-    return Plot(title, _alt(title, "epochs", list(drawn)), traces, layout("epoch", y_title, xaxis=axis))
+    every = [point.epoch for points in drawn.values() for point in points]
+    x = (
+        linear("epoch", every, pad=0.02, count=6)
+        if len(set(every)) > 1
+        else named("epoch", [(every[0], f"{every[0]:g}")])
+    )
+    series = tuple(_curve(m, points, [point.epoch for point in points], look[m]) for m, points in drawn.items())
+    return Plot(title, _alt(title, "epochs", list(drawn)), x, _scale(y_title, drawn), series)
 
 
 def _by_bytes(curves: dict[str, list[Point]], look: dict[str, Style]) -> Plot | None:
@@ -130,54 +132,32 @@ def _by_bytes(curves: dict[str, list[Point]], look: dict[str, Style]) -> Plot | 
     silent = {m: points[-1].mean for m, points in curves.items() if points and points[-1].bytes == 0}
     if not sent:
         return None
-    traces = [
-        trace
-        for method, points in sent.items()
-        for trace in _curve(method, points, [point.bytes or 0.0 for point in points], look[method])
-    ]
     counts = [point.bytes or 0.0 for points in sent.values() for point in points]
-    ends = [min(counts) / 1.2, max(counts) * 1.2]
-    for method, level in silent.items():
-        name = f"{plain(method)} (0 B)"
-        line = {"color": look[method].colour, "dash": "dash", "width": 1.6}
-        traces.append({"type": "scatter", "mode": "lines", "name": name, "x": ends, "y": [level] * 2, "line": line})
+    x = bytes_axis("bytes sent so far", min(counts) / 1.5, max(counts) * 1.5)
+    series = [_curve(m, points, [point.bytes or 0.0 for point in points], look[m]) for m, points in sent.items()]
+    for method, value in silent.items():
+        series.append(
+            level(f"{short(method)} (sends nothing)", look[method], value, x, hover=f"{value:.3f} at the end")
+        )
     title = "Validation score against bytes"
     alt = _alt(title, "bytes sent so far", [*sent, *silent])
-    return Plot(title, alt, traces, layout("bytes sent so far", _VALIDATION, xaxis=bytes_axis(*ends)))
+    y = _scale(_VALIDATION, sent, silent.values())
+    return Plot(title, alt, x, y, tuple(series))
 
 
-def _curve(method: str, points: list[Point], x: list[float], style: Style) -> list[dict[str, Any]]:
+def _scale(title: str, curves: dict[str, list[Point]], more: Iterable[float] = ()) -> Axis:
+    """An axis that fits every curve with its band."""
+    points = [point for found in curves.values() for point in found]
+    return linear(title, [p.mean + sign * (p.std or 0.0) for p in points for sign in (-1, 1)] + list(more))
+
+
+def _curve(method: str, points: list[Point], x: list[float], style: Style) -> Series:
     """The mean as a line (dots too when it is short) over a band of one standard deviation to each side."""
-    mode = "lines+markers" if len(points) <= 12 else "lines"
-    line = {
-        "type": "scatter",
-        "mode": mode,
-        "name": plain(method),
-        "legendgroup": plain(method),
-        "x": [rounded(value) for value in x],
-        "y": [rounded(point.mean) for point in points],
-        "line": {"color": style.colour, "dash": style.dash, "width": 2},
-        "marker": {"color": style.colour, "symbol": style.symbol, "size": 6},
-    }
-    spread = [(at, point) for at, point in zip(x, points, strict=True) if point.std is not None]
-    if not spread:
-        return [line]
-    upper = [(at, point.mean + (point.std or 0.0)) for at, point in spread]
-    lower = [(at, point.mean - (point.std or 0.0)) for at, point in reversed(spread)]
-    band = {
-        "type": "scatter",
-        "mode": "lines",
-        "name": plain(method),
-        "legendgroup": plain(method),
-        "showlegend": False,
-        "hoverinfo": "skip",
-        "x": [rounded(at) for at, _ in upper + lower],
-        "y": [rounded(value) for _, value in upper + lower],
-        "line": {"width": 0},
-        "fill": "toself",
-        "fillcolor": style.faint(),
-    }
-    return [band, line]
+    dots = tuple(
+        Dot(at, point.mean, f"{short(method)}, epoch {point.epoch:g}: {point.mean:.3f}", spread_y=point.std)
+        for at, point in zip(x, points, strict=True)
+    )
+    return Series(short(method), style, dots, marked=len(points) <= 12, band=True)
 
 
 def _alt(title: str, against: str, methods: list[str]) -> str:
