@@ -11,7 +11,8 @@ from colonnade.report.records import seed_of
 
 MOST_POINTS = 2000
 _STEPS = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")  # Cividis
-_SIDE = 400  # units of the drawing
+_SIDE = 400  # width of the drawing, in units
+_TALLEST = 1.25  # of its width
 
 Row = tuple[list[float], Any]  # a place and its label
 
@@ -37,10 +38,12 @@ def _map(record: dict[str, Any]) -> str:
     alt += "target." if by_target else "class."
     drawn = "".join(_group(name, group, i, colours, _scale(points)) for i, (name, group) in enumerate(groups.items()))
     legend = "".join(_entry(name, i, colours) for i, name in enumerate(groups))
+    height = _height(points) + 20
     title = f"{record['method']} (seed {seed_of(record)}, {part})"
     return (
         f'<figure><figcaption>{escape(title)}</figcaption><ul class="legend">{legend}</ul>'
-        f'<svg class="map" role="img" aria-label="{escape(alt)}" viewBox="-10 -10 420 420">{drawn}</svg></figure>'
+        f'<svg class="map" role="img" aria-label="{escape(alt)}" viewBox="-10 -10 {_SIDE + 20} {height:.0f}">{drawn}'
+        f"</svg></figure>"
     )
 
 
@@ -57,10 +60,16 @@ def _symbol(place: int, colours: tuple[str, ...]) -> str:
 
 
 def _scale(points: list[list[float]]) -> tuple[float, float, float]:
-    """Left and top ends, and units per step, so that the whole map fits into the square."""
+    """Left and top ends, and units per step, so that the map fits into the width."""
     x, y = zip(*points, strict=True)
-    span = max(max(x) - min(x), max(y) - min(y)) or 1.0
+    span = max(max(x) - min(x), (max(y) - min(y)) / _TALLEST) or 1.0
     return min(x), max(y), _SIDE / span
+
+
+def _height(points: list[list[float]]) -> float:
+    """How high the map is, in units."""
+    _, top, unit = _scale(points)
+    return unit * (top - min(y for _, y in points))
 
 
 def _group(

@@ -8,7 +8,7 @@ from colonnade.report.kinds import summary_of
 from colonnade.report.palette import Style
 from colonnade.report.summary import Row, Setting, higher_is_better, marks, setting_order
 from colonnade.report.svg import symbol
-from colonnade.report.text import aligned_text, bytes_text, labels_text, percent_text, score_text
+from colonnade.report.text import aligned_text, bytes_text, percent_text, score_text, setting_text
 
 _GROUPS = {
     "alone": "Alone: the active party's own columns",
@@ -56,7 +56,7 @@ def _matrix(rows: list[Row], metric: str, look: dict[str, Style], marked: dict[R
 def _head(setting: Setting, columns: list[Setting]) -> str:
     labels, aligned = setting
     if len({one for one, _ in columns}) > 1 or len(columns) == 1:
-        return "all labels" if labels is None else f"{labels_text(labels)} label{'' if labels == 1 else 's'}"
+        return setting_text(labels, None)
     return f"{aligned_text(aligned)} aligned"
 
 

@@ -121,6 +121,12 @@ def test_a_map_of_ten_classes_has_ten_colours():
     assert text.count("h0") == 400 and "<title>digit 3</title>" in text
 
 
+def test_a_map_is_as_high_as_its_points():
+    """Twice as wide as high: 400 units wide, 200 high, and a margin of 10 on each side."""
+    (text,) = maps([make_record() | {"map": {"points": [[0, 0], [8, 4]], "labels": ["a", "b"]}}])
+    assert 'viewBox="-10 -10 420 220"' in text and "M0,200h0" in text and "M400,0h0" in text
+
+
 def test_a_map_of_a_target_is_in_ranges():
     record = make_record() | {"task": "regression"}
     record["map"]["labels"] = [float(i) for i in range(400)]
