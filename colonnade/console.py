@@ -23,6 +23,7 @@ from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.base import Method
 from colonnade.methods.options import one_of, parse_settings
+from colonnade.report.kinds import KINDS, too_little
 from colonnade.report.privacy import privacy_line
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
 from colonnade.report.tables import target_text
@@ -146,10 +147,11 @@ def compare_methods(
 
 
 def print_summary(records: list[dict[str, Any]], target: float | None = None) -> None:
-    """One table per comparison: mean and standard deviation over seeds, the best of each setting in bold."""
+    """One table per comparison: mean and standard deviation over seeds, federated methods before references."""
     metric = records[0]["metric"]
     rows = summarise(records, target)
-    marked = marks(rows, metric)
+    few = too_little(records)
+    marked = {} if few else marks(rows, metric)
     better = "higher" if higher_is_better(metric) else "lower"
     columns: dict[str, Callable[[Row], str]] = {
         "labels": lambda row: labels_text(row.labels),
@@ -159,7 +161,10 @@ def print_summary(records: list[dict[str, Any]], target: float | None = None) ->
         "seeds": lambda row: str(row.n),
         "sent": lambda row: bytes_text(row.bytes) if row.bytes else "nothing",
         "seconds": lambda row: f"{row.seconds:.1f}",
+        "reference": lambda row: "" if row.kind == "federated" else row.kind,
     }
+    if all(row.kind == "federated" for row in rows):
+        del columns["reference"]
     if target is not None:
         columns[f"to {target:g}"] = target_text
     seeds = ""
@@ -173,18 +178,29 @@ def print_summary(records: list[dict[str, Any]], target: float | None = None) ->
     title = f"{records[0]['data']}: {metric} on {rows_text} ({better} is better){seeds}"
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for heading in columns:
-        table.add_column(
-            heading, no_wrap=True, justify="left" if heading in ("labels", "aligned", "method") else "right"
-        )
+        table.add_column(heading, no_wrap=True, justify="left" if heading in _WORDS else "right")
     for row, before in zip(rows, [None, *rows], strict=False):
         same = before is not None and row.setting == before.setting
         if before is not None and not same:
             table.add_section()
-        table.add_row(*("" if same and name in ("labels", "aligned") else text(row) for name, text in columns.items()))
+        cells = ("" if same and name in ("labels", "aligned") else text(row) for name, text in columns.items())
+        table.add_row(*cells, style="" if row.kind == "federated" else "dim")
     print_table(title, table)
-    meanings = {"best": f"{BEST}: best", "close": f"{CLOSE}: within one standard deviation of it"}
-    if legend := "; ".join(text for mark, text in meanings.items() if mark in marked.values()):
-        console.print(legend, style="dim")
+    _print_legend(set(marked.values()) | {row.kind for row in rows}, few)
+
+
+_WORDS = ("labels", "aligned", "method", "reference")  # columns of text
+
+
+def _print_legend(found: set[str], few: str) -> None:
+    """What the marks and kinds that occur mean, or why nothing is marked."""
+    if "pooled" in found:
+        console.print(f"{KINDS['pooled']}: all columns in one place, a reference", style="dim")
+    if few:
+        console.print(f"Too little to judge by ({few}): no method is called best.", style="dim")
+    elif "best" in found:
+        near = f"; {CLOSE}: within one standard deviation of it" if "close" in found else ""
+        console.print(f"{BEST}: best federated method{near}", style="dim")
 
 
 def _score(row: Row, mark: str) -> str:

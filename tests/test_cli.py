@@ -21,6 +21,7 @@ from colonnade.report import summarise
 TINY = ["--set", "epochs=2", "--set", "hidden=[8]", "--set", "width=4"]
 DOCUMENTED = {
     "method",
+    "kind",
     "data",
     "task",
     "metric",
@@ -221,6 +222,7 @@ def test_compare_runs_resumes_and_reruns(colonnade: Any, tmp_path: Path) -> None
         (labels, seed, method) for labels in (20, 40) for seed in (0, 1) for method in ("local", "splitnn")
     ]
     assert all(set(r) - {"map"} == DOCUMENTED - {"references"} for r in runs) and any("map" in r for r in runs)
+    assert {(r["method"], r["kind"]) for r in runs} == {("local", "alone"), ("splitnn", "federated")}
     assert {r["traffic"]["bytes"] > 0 for r in runs if r["method"] == "splitnn"} == {True}
     first = cell_times(folder)
     assert len(first) == 8 and (folder / "report.html").is_file()

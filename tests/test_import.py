@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BARE = """
 import sys
 
-ABSENT = {"pandas", "sklearn", "scipy", "safetensors", "joblib", "rich", "typer", "plotly", "lightgbm", "pyarrow"}
+ABSENT = {"pandas", "sklearn", "scipy", "safetensors", "joblib", "rich", "typer", "lightgbm", "pyarrow"}
 
 class Without:  # what a machine without these packages has in the place of this finder
     def __init__(self, finder):
@@ -63,7 +63,7 @@ try:
     main(["compare", "--help"])
 except SystemExit as end:
     assert end.code == 0
-heavy = {"torch", "numpy", "pandas", "sklearn", "scipy", "joblib", "plotly"} & set(sys.modules)
+heavy = {"torch", "numpy", "pandas", "sklearn", "scipy", "joblib"} & set(sys.modules)
 assert not heavy, heavy
 """
     done = python(code)

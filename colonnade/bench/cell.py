@@ -173,6 +173,7 @@ def run_cell(
         raise DataError(f"{metric} is not defined on the {len(parts.test.labels)} test rows. Name another metric.")
     record = {
         "method": cell.method,
+        "kind": model.kind,
         "data": cell.data,
         "task": parts.train.task,
         "metric": metric,

@@ -14,13 +14,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from colonnade.bench.compare import Outcome, run_grid
 from colonnade.bench.files import write_json
+from colonnade.bench.judging import withheld
 from colonnade.bench.outcome import Result, measured_of, result_of
 from colonnade.bench.plan import Planned, plan
 from colonnade.bench.recipe import PAPERS, Recipe, chosen, recipe
@@ -28,7 +28,7 @@ from colonnade.bench.spots import Measured
 from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.data.datasets import DATASETS
 from colonnade.data.datasets.dataset import VARIABLE
-from colonnade.errors import ColonnadeError, ConfigError, MissingDependencyError, did_you_mean, raise_all
+from colonnade.errors import ColonnadeError, ConfigError, did_you_mean, raise_all
 from colonnade.methods.options import at_least
 
 Done = Callable[[Outcome], None]
@@ -137,13 +137,15 @@ def run_jobs(jobs: Sequence[Job], asked: Asked, done: Done) -> list[tuple[Job, R
         failed = [_failure(o) for key, o in outcomes.items() if key in mine and o.error]
         measured = measured_of(job.planned, records)
         result = result_of(job.made, job.planned, measured, skipped=job.skipped, failed=failed, stamp=stamp)
+        if not job.made.loss:  # a privacy budget is computed, not trained
+            result = withheld(result, asked.settings, quick=asked.quick)
         finished.append((job, result, measured))
         write(job, result, measured)
     return finished
 
 
 def write(job: Job, result: Result, measured: Measured) -> None:
-    """The result beside its runs: as JSON and markdown, and as a page where plotly is installed."""
+    """The result beside its runs: as JSON, as markdown and as a page."""
     from colonnade.report.page import write_whole
     from colonnade.report.reproduction import markdown
     from colonnade.report.reproduction_page import page
@@ -152,8 +154,7 @@ def write(job: Job, result: Result, measured: Measured) -> None:
     write_json(place.with_suffix(".json"), result)
     write_whole(place.with_suffix(".md"), markdown(result))
     mapped = [record for spot in measured.values() for record in spot.records.values() if "map" in record]
-    with suppress(MissingDependencyError):
-        write_whole(place.with_suffix(".html"), page(result, heat=job.made.heat, mapped=mapped))
+    write_whole(place.with_suffix(".html"), page(result, heat=job.made.heat, mapped=mapped))
 
 
 def _group(made: Recipe) -> str:

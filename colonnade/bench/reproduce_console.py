@@ -74,8 +74,7 @@ def _run(
         finished = run_jobs(planned, asked, done)
     for job, result, _ in finished:
         print_result(result)
-        page = (job.folder / job.made.name).with_suffix(".html")
-        console.print(f"Page: [bold]{page if page.exists() else page.with_suffix('.md')}[/bold]\n", soft_wrap=True)
+        console.print(f"Page: [bold]{(job.folder / job.made.name).with_suffix('.html')}[/bold]\n", soft_wrap=True)
     return [result for _, result, _ in finished]
 
 
@@ -107,4 +106,4 @@ def print_result(result: Result) -> None:
         console.print(f"{more} more numbers, which the paper does not print, are on the page.", style="dim")
 
 
-_COLOURS = {"yes": "green", "no": "red", "not run": "dim"}
+_COLOURS = {"yes": "green", "no": "red", "not run": "dim", "not judged": "dim"}

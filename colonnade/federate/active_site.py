@@ -155,6 +155,6 @@ def rows_to_test(test: VerticalData) -> tuple[Ids, npt.NDArray[Any]]:
 
 def _network_method(name: str, options: dict[str, Any]) -> NetworkMethod:
     method: Method = method_named(name)(**options)
-    if not isinstance(method, NetworkMethod) or not method.federated:
+    if not isinstance(method, NetworkMethod) or method.kind == "pooled":
         raise ConfigError(f"{name} does not train between sites. Use e.g. splitnn, fedonce or fedhssl.")
     return method

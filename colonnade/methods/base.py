@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from colonnade.metrics import check_metric, default_metric, score, scores
 from colonnade.wire.meter import Traffic
 
 Progress = Callable[[str, int, int], None]  # phase, steps done, steps in all
+Kind = Literal["federated", "alone", "pooled"]  # pooled: all columns in one place, a reference that is not federated
 FORMAT = 1
 ABSENT = ("error", "zero")
 
@@ -58,7 +59,7 @@ class Method(Options):
     packages: ClassVar[tuple[str, ...]] = ()  # that it cannot do without, beyond those of the core
     extra: ClassVar[str] = ""  # of Colonnade, which installs them
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass", "regression")
-    federated: ClassVar[bool] = True  # False: a reference that sees everything in one place
+    kind: ClassVar[Kind] = "federated"
 
     @classmethod
     def installed(cls) -> bool:

@@ -14,7 +14,7 @@ from colonnade.data.preprocess import Preprocessor
 from colonnade.data.vertical import VerticalData
 from colonnade.data.view import MISSING, View, as_view
 from colonnade.errors import DataError, raise_all
-from colonnade.methods.base import Progress
+from colonnade.methods.base import Kind, Progress
 from colonnade.methods.local import Local
 from colonnade.wire.message import Value
 
@@ -114,7 +114,7 @@ class Combined(Local):
     paper = "reference"
     summary = "one network over all columns in one place; not federated"
     family = "pooled"
-    federated: ClassVar[bool] = False
+    kind: ClassVar[Kind] = "pooled"
     needs_own_columns: ClassVar[bool] = False
 
     def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from colonnade.data.vertical import VerticalData
 from colonnade.federation import Federation
+from colonnade.methods.base import Kind
 from colonnade.methods.monitor import Monitor, batches
 from colonnade.methods.private import PrivateMethod
 from colonnade.methods.private_head import private_epochs
@@ -25,6 +26,7 @@ class Local(PrivateMethod):
     paper = "baseline"
     summary = "the active party alone, on its labelled rows; nothing is sent"
     family = "alone"
+    kind: ClassVar[Kind] = "alone"
     needs_aligned_labels: ClassVar[bool] = False
     needs_own_columns: ClassVar[bool] = True
 

@@ -19,7 +19,7 @@ from colonnade.data.preprocess import Preprocessor
 from colonnade.data.table import Table
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import DataError
-from colonnade.methods.base import Method, Progress, classes_from_json, classes_json
+from colonnade.methods.base import Kind, Method, Progress, classes_from_json, classes_json
 from colonnade.methods.combined import merge_data, merge_given
 
 Matrix = npt.NDArray[np.float32]
@@ -29,7 +29,7 @@ Matrix = npt.NDArray[np.float32]
 class Reference(Method):
     """A model that sees all columns of the aligned labelled rows."""
 
-    federated: ClassVar[bool] = False
+    kind: ClassVar[Kind] = "pooled"
     family = "pooled"
 
     def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:

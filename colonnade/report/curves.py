@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from colonnade.report.palette import Plot, Style, bytes_axis, layout, plain, rounded
+from colonnade.report.chart import Axis, Dot, Plot, Series, bytes_axis, level, linear, named
+from colonnade.report.palette import Style, short
 
 _VALIDATION = "validation score"
 
@@ -38,28 +40,45 @@ def learning_curves(records: list[dict[str, Any]], look: dict[str, Style]) -> li
 def average(records: list[dict[str, Any]], key: str, phase: str | None = None) -> list[Point]:
     """Mean and spread of `key` over the runs at each epoch; of one phase, or over all phases one after another.
 
-    A run that stopped early counts as long as it lasted.
+    A run that stopped early keeps its last value: every mean is over all runs. Epochs before every run has a first
+    value are left out.
     """
+    curves = [curve for record in records if (curve := _curve_of(record, key, phase))]
+    if not curves:
+        return []
+    start = max(min(curve) for curve in curves)
+    epochs = sorted({epoch for curve in curves for epoch in curve if epoch >= start})
+    return [_mean_at(epoch, [_latest(curve, epoch) for curve in curves]) for epoch in epochs]
+
+
+Value = tuple[float, float | None]  # of the curve, and bytes sent so far
+
+
+def _curve_of(record: dict[str, Any], key: str, phase: str | None) -> dict[float, Value]:
+    """The curve of one run by epoch; parties that train apart have one entry each, which are averaged."""
     values: dict[float, list[float]] = {}
     sent: dict[float, list[float]] = {}
-    for record in records:
-        at_epoch: dict[float, list[float]] = {}
-        for epoch, entry in numbered(record.get("history") or [], phase):
-            if (value := finite(entry.get(key))) is not None:
-                at_epoch.setdefault(epoch, []).append(value)
-                if (count := finite(entry.get("bytes"))) is not None:
-                    sent.setdefault(epoch, []).append(count)
-        for epoch, several in at_epoch.items():  # parties that train apart have one entry each
-            values.setdefault(epoch, []).append(statistics.fmean(several))
-    return [
-        Point(
-            epoch=epoch,
-            bytes=statistics.fmean(sent[epoch]) if epoch in sent else None,
-            mean=statistics.fmean(values[epoch]),
-            std=statistics.stdev(values[epoch]) if len(values[epoch]) > 1 else None,
-        )
-        for epoch in sorted(values)
-    ]
+    for epoch, entry in numbered(record.get("history") or [], phase):
+        if (value := finite(entry.get(key))) is not None:
+            values.setdefault(epoch, []).append(value)
+            if (count := finite(entry.get("bytes"))) is not None:
+                sent.setdefault(epoch, []).append(count)
+    return {
+        epoch: (statistics.fmean(found), statistics.fmean(sent[epoch]) if epoch in sent else None)
+        for epoch, found in values.items()
+    }
+
+
+def _latest(curve: dict[float, Value], epoch: float) -> Value:
+    """The value at `epoch`, or the last one before it."""
+    return curve[max(known for known in curve if known <= epoch)]
+
+
+def _mean_at(epoch: float, values: list[Value]) -> Point:
+    scores = [score for score, _ in values]
+    sent = [count for _, count in values if count is not None]
+    spread = statistics.stdev(scores) if len(scores) > 1 else None
+    return Point(epoch, statistics.fmean(sent) if sent else None, statistics.fmean(scores), spread)
 
 
 def numbered(history: list[dict[str, Any]], phase: str | None = None) -> list[tuple[float, dict[str, Any]]]:
@@ -97,14 +116,14 @@ def _by_epoch(title: str, y_title: str, curves: dict[str, list[Point]], look: di
     drawn = {method: points for method, points in curves.items() if points}
     if not drawn:
         return None
-    traces = [
-        trace
-        for method, points in drawn.items()
-        for trace in _curve(method, points, [point.epoch for point in points], look[method])
-    ]
-    few = max(point.epoch for points in drawn.values() for point in points) <= 12
-    axis = {"dtick": 1} if few else {}
-    return Plot(title, _alt(title, "epochs", list(drawn)), traces, layout("epoch", y_title, xaxis=axis))
+    every = [point.epoch for points in drawn.values() for point in points]
+    x = (
+        linear("epoch", every, pad=0.02, count=6)
+        if len(set(every)) > 1
+        else named("epoch", [(every[0], f"{every[0]:g}")])
+    )
+    series = tuple(_curve(m, points, [point.epoch for point in points], look[m]) for m, points in drawn.items())
+    return Plot(title, _alt(title, "epochs", list(drawn)), x, _scale(y_title, drawn), series)
 
 
 def _by_bytes(curves: dict[str, list[Point]], look: dict[str, Style]) -> Plot | None:
@@ -113,54 +132,32 @@ def _by_bytes(curves: dict[str, list[Point]], look: dict[str, Style]) -> Plot | 
     silent = {m: points[-1].mean for m, points in curves.items() if points and points[-1].bytes == 0}
     if not sent:
         return None
-    traces = [
-        trace
-        for method, points in sent.items()
-        for trace in _curve(method, points, [point.bytes or 0.0 for point in points], look[method])
-    ]
     counts = [point.bytes or 0.0 for points in sent.values() for point in points]
-    ends = [min(counts) / 1.2, max(counts) * 1.2]
-    for method, level in silent.items():
-        name = f"{plain(method)} (0 B)"
-        line = {"color": look[method].colour, "dash": "dash", "width": 1.6}
-        traces.append({"type": "scatter", "mode": "lines", "name": name, "x": ends, "y": [level] * 2, "line": line})
+    x = bytes_axis("bytes sent so far", min(counts) / 1.5, max(counts) * 1.5)
+    series = [_curve(m, points, [point.bytes or 0.0 for point in points], look[m]) for m, points in sent.items()]
+    for method, value in silent.items():
+        series.append(
+            level(f"{short(method)} (sends nothing)", look[method], value, x, hover=f"{value:.3f} at the end")
+        )
     title = "Validation score against bytes"
     alt = _alt(title, "bytes sent so far", [*sent, *silent])
-    return Plot(title, alt, traces, layout("bytes sent so far", _VALIDATION, xaxis=bytes_axis(*ends)))
+    y = _scale(_VALIDATION, sent, silent.values())
+    return Plot(title, alt, x, y, tuple(series))
 
 
-def _curve(method: str, points: list[Point], x: list[float], style: Style) -> list[dict[str, Any]]:
+def _scale(title: str, curves: dict[str, list[Point]], more: Iterable[float] = ()) -> Axis:
+    """An axis that fits every curve with its band."""
+    points = [point for found in curves.values() for point in found]
+    return linear(title, [p.mean + sign * (p.std or 0.0) for p in points for sign in (-1, 1)] + list(more))
+
+
+def _curve(method: str, points: list[Point], x: list[float], style: Style) -> Series:
     """The mean as a line (dots too when it is short) over a band of one standard deviation to each side."""
-    mode = "lines+markers" if len(points) <= 12 else "lines"
-    line = {
-        "type": "scatter",
-        "mode": mode,
-        "name": plain(method),
-        "legendgroup": plain(method),
-        "x": [rounded(value) for value in x],
-        "y": [rounded(point.mean) for point in points],
-        "line": {"color": style.colour, "dash": style.dash, "width": 2},
-        "marker": {"color": style.colour, "symbol": style.symbol, "size": 6},
-    }
-    spread = [(at, point) for at, point in zip(x, points, strict=True) if point.std is not None]
-    if not spread:
-        return [line]
-    upper = [(at, point.mean + (point.std or 0.0)) for at, point in spread]
-    lower = [(at, point.mean - (point.std or 0.0)) for at, point in reversed(spread)]
-    band = {
-        "type": "scatter",
-        "mode": "lines",
-        "name": plain(method),
-        "legendgroup": plain(method),
-        "showlegend": False,
-        "hoverinfo": "skip",
-        "x": [rounded(at) for at, _ in upper + lower],
-        "y": [rounded(value) for _, value in upper + lower],
-        "line": {"width": 0},
-        "fill": "toself",
-        "fillcolor": style.faint(),
-    }
-    return [band, line]
+    dots = tuple(
+        Dot(at, point.mean, f"{short(method)}, epoch {point.epoch:g}: {point.mean:.3f}", spread_y=point.std)
+        for at, point in zip(x, points, strict=True)
+    )
+    return Series(short(method), style, dots, marked=len(points) <= 12, band=True)
 
 
 def _alt(title: str, against: str, methods: list[str]) -> str:

@@ -1,96 +1,57 @@
-"""Colours, marker shapes and the plain parts of a plot.
+"""Colours, marker shapes and dashes.
 
-Method colours are Okabe and Ito's, safe for colour-blind readers; shape and dash repeat the distinction without colour.
-Stacked bars use Tol's light scheme, so that a kind of message is never mistaken for a method.
+Ten colours of Petroff (2021, "Accessible color sequences for data visualization"), chosen to be told apart with common
+forms of colour blindness too; shape and dash repeat the distinction without colour. References (the active party
+alone, pooled columns) are grey, so that nobody takes them for a federated method.
 """
 
 from __future__ import annotations
 
-import html
-import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from colonnade.report.text import bytes_text
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1", "#7F7F7F")
-BARS = ("#77AADD", "#EE8866", "#44BB99", "#EEDD88", "#FFAABB", "#99DDFF", "#BBCC33", "#AAAA00", "#BBBBBB")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down", "pentagon")
-DASHES = ("solid", "dash", "dot", "dashdot")
+COLOURS = (
+    "#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#94a4a2", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
+)  # fmt: skip
+REFERENCE = "var(--soft)"  # grey of the page, in light and in dark
+SYMBOLS = {
+    "circle": "M-4.5,0a4.5,4.5 0 1,0 9,0a4.5,4.5 0 1,0 -9,0",
+    "square": "M-4,-4h8v8h-8z",
+    "diamond": "M0,-5.5L5.5,0L0,5.5L-5.5,0z",
+    "triangle": "M0,-5.5L5,4H-5z",
+    "cross": "M-1.6,-5h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4v-3.2h3.4z",
+    "down": "M0,5.5L5,-4H-5z",
+    "bar": "M-2,-5.5h4v11h-4z",
+}
+DASHES = ("", "7 4", "2 3", "9 3 2 3")
 LONGEST_NAME = 32
 
 
 @dataclass(frozen=True)
 class Style:
-    """How one method looks in every plot."""
+    """How one method looks in every chart."""
 
     colour: str
     symbol: str
-    dash: str
-
-    def faint(self, alpha: float = 0.15) -> str:
-        """The colour as a transparent fill."""
-        red, green, blue = (int(self.colour[i : i + 2], 16) for i in (1, 3, 5))
-        return f"rgba({red},{green},{blue},{alpha})"
+    dash: str  # as in stroke-dasharray
 
 
-@dataclass(frozen=True)
-class Plot:
-    """A plot before it is drawn: plotly traces and layout, with a heading and a description in words."""
-
-    title: str
-    alt: str
-    data: list[dict[str, Any]]
-    layout: dict[str, Any]
-
-
-def styles(methods: list[str]) -> dict[str, Style]:
-    """One style per method, by name order; past the palette's end, colours return with another dash."""
-    names = sorted(set(methods))
-    return {
-        name: Style(COLOURS[i % len(COLOURS)], SYMBOLS[i % len(SYMBOLS)], DASHES[i // len(COLOURS) % len(DASHES)])
+def styles(methods: Iterable[str], references: Iterable[str] = ()) -> dict[str, Style]:
+    """One style per name, in the order of names; past the palette's end, colours return with another dash."""
+    grey = sorted(set(references))
+    names = sorted(set(methods) - set(grey))
+    symbols = list(SYMBOLS)
+    found = {
+        name: Style(COLOURS[i % len(COLOURS)], symbols[i % len(symbols)], DASHES[i // len(COLOURS) % len(DASHES)])
         for i, name in enumerate(names)
     }
+    dashed = DASHES[1:]
+    return found | {
+        name: Style(REFERENCE, symbols[i % len(symbols)], dashed[i % len(dashed)]) for i, name in enumerate(grey)
+    }
 
 
-def plain(value: object) -> str:
-    """Text from data for use in a plot: short, and never read as plotly's markup."""
+def short(value: object) -> str:
+    """Text from data for use in a chart: on one line, and not too long."""
     text = " ".join(str(value).split())
-    text = text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
-    return html.escape(text, quote=False)
-
-
-def rounded(value: float | None, digits: int = 5) -> float | None:
-    """`value` to a few significant digits, to keep the page small; None when it is not finite."""
-    if value is None or not math.isfinite(value):
-        return None
-    return float(f"{value:.{digits}g}")
-
-
-def layout(x_title: str, y_title: str, *, height: int = 340, **more: Any) -> dict[str, Any]:
-    """The layout that plots share; colours come from the page's theme. `more` updates the axes and the rest."""
-    base: dict[str, Any] = {
-        "height": height,
-        "margin": {"l": 8, "r": 16, "t": 8, "b": 8},
-        "xaxis": {"title": {"text": x_title}, "automargin": True, "zeroline": False},
-        "yaxis": {"title": {"text": y_title}, "automargin": True, "zeroline": False},
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "tracegroupgap": 0},
-        "hovermode": "closest",
-        "uirevision": "keep",
-    }
-    for key, value in more.items():
-        base[key] = base[key] | value if isinstance(value, dict) and key in base else value
-    return base
-
-
-def bytes_axis(low: float, high: float) -> dict[str, Any]:
-    """A logarithmic x axis of bytes from `low` to `high`, with ticks between powers of ten where those are too few."""
-    first, last = math.log10(low), math.log10(high)
-    steps = (1, 2, 5) if last - first < 1.2 else (1, 3) if last - first < 2.5 else (1,)
-    ticks = [step * 10**power for power in range(math.floor(first), math.ceil(last)) for step in steps]
-    return {
-        "type": "log",
-        "range": [round(first, 4), round(last, 4)],
-        "tickvals": ticks,
-        "ticktext": [bytes_text(tick, exact=False) for tick in ticks],
-    }
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from colonnade.errors import DataError, raise_all
+from colonnade.report.kinds import KINDS
 from colonnade.report.summary import aligned_of, labels_of
 from colonnade.report.text import setting_text
 
@@ -26,7 +27,14 @@ _REQUIRED = {
     "traffic": "an object",
     "config": "an object",
 }
-_OPTIONAL = {"scores": "an object", "versions": "an object", "history": "a list", "map": "an object"}
+_OPTIONAL = {
+    "kind": "text",
+    "references": "an object",
+    "scores": "an object",
+    "versions": "an object",
+    "history": "a list",
+    "map": "an object",
+}
 _TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "a number": (int, float),
@@ -140,6 +148,8 @@ def check_record(record: Record, name: str) -> list[str]:
 def _check_inside(record: Record, name: str) -> list[str]:
     """Problems one level down: traffic, the setting, history, map."""
     problems = []
+    if record.get("kind", "federated") not in KINDS:
+        problems.append(f"{name}: 'kind' must be one of {', '.join(KINDS)}. Got {_shown(record['kind'])}.")
     traffic = record["traffic"]
     if not _is(traffic.get("bytes"), "a number") or not 0 <= traffic["bytes"] < math.inf:
         problems.append(f"{name}: traffic 'bytes' must be a number, 0 or more. Got {_shown(traffic.get('bytes'))}.")

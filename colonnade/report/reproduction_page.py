@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
-from colonnade.report.maps import map_plots
-from colonnade.report.page import Book, shell
-from colonnade.report.palette import Plot, Style, layout, plain, rounded, styles
+from colonnade.report.chart import Dot, Plot, Series, linear, named
+from colonnade.report.heat import heat_maps
+from colonnade.report.maps import maps
+from colonnade.report.page import shell
+from colonnade.report.palette import DASHES, Style, short, styles
 from colonnade.report.reproduction import (
     CLAIM_HEADS,
     NUMBER_HEADS,
@@ -20,6 +23,8 @@ from colonnade.report.reproduction import (
     heading,
     number_row,
 )
+from colonnade.report.svg import figure, side_by_side
+from colonnade.report.text import score_text
 
 Line = Mapping[str, Any]
 
@@ -32,26 +37,28 @@ def page(result: Result, *, heat: Sequence[str] = (), mapped: Sequence[Mapping[s
         heat: two axes, for a table that is best seen as a heat map.
         mapped: records that hold a map of the joint representation.
     """
-    book = Book()
     parts = [f"<p>{escape(about(result)).replace('**', '')}</p>", _differences(result)]
     if result["claims"]:
         rows = [claim_row(claim) for claim in result["claims"]]
         table = _table("Claims", CLAIM_HEADS, rows, READ_CLAIMS)
         parts.append(f"<section><h2>Which claims hold</h2>{table}</section>")
-    plots = _heat_maps(result, heat) if len(heat) == 2 else _lines(result)
-    if plots:
-        parts.append(f"<section><h2>Claimed and measured</h2>{book.grid(plots)}</section>")
-    if maps := map_plots([dict(record) for record in mapped]):
-        parts.append(f"<section><h2>Maps of the joint representation</h2>{book.grid(maps)}</section>")
+    figures = heat_maps(_scores(result), *heat) if len(heat) == 2 else [figure(plot) for plot in line_plots(result)]
+    if figures:
+        parts.append(f"<section><h2>Claimed and measured</h2>{side_by_side(figures)}</section>")
+    if found := maps([dict(record) for record in mapped]):
+        parts.append(f"<section><h2>Maps of the joint representation</h2>{side_by_side(found)}</section>")
     numbers = [number_row(line) for line in result["numbers"]]
     note = "Mean ± standard deviation over seeds. Click a heading to sort."
     parts.append(f"<section><h2>Numbers</h2>{_table('Numbers', NUMBER_HEADS, numbers, note)}</section>")
-    return shell(heading(result), sentence(result), "\n".join(part for part in parts if part), book)
+    return shell(heading(result), sentence(result), "\n".join(part for part in parts if part))
 
 
 def sentence(result: Result) -> str:
-    """How many of the claims hold."""
-    found = [claim["holds"] for claim in result["claims"] if claim["holds"] != "not run"]
+    """How many of the claims hold, or why none is judged."""
+    every = [claim["holds"] for claim in result["claims"]]
+    found = [holds for holds in every if holds not in ("not run", "not judged")]
+    if not found and "not judged" in every:
+        return "No claim is judged: one seed, or few epochs, are too little to judge by. The page shows that it runs."
     if not found:
         return "No claim was tested."
     yes, no = found.count("yes"), found.count("no")
@@ -99,7 +106,7 @@ def _scores(result: Result) -> dict[str, list[Line]]:
     return found
 
 
-def _lines(result: Result) -> list[Plot]:
+def line_plots(result: Result) -> list[Plot]:
     """One plot for each data set: a line per method over the axis that has most values, the paper's dashed."""
     plots = []
     for name, lines in _scores(result).items():
@@ -109,15 +116,18 @@ def _lines(result: Result) -> list[Plot]:
         if not axes:
             continue
         main = max(axes, key=lambda axis: len(axes[axis]))
-        look = styles([_lane(line, main) for line in lines])
-        traces = [
-            trace
-            for lane in dict.fromkeys(_lane(line, main) for line in lines)
-            for trace in _traces(lane, [n for n in lines if _lane(n, main) == lane], main, axes[main], look[lane])
+        lanes = list(dict.fromkeys(_lane(line, main) for line in lines))
+        look = styles(lanes)
+        series = [
+            one
+            for lane in lanes
+            for one in _series(lane, [n for n in lines if _lane(n, main) == lane], main, axes[main], look[lane])
         ]
         alt = f"{name} over {main}: measured as solid lines with one standard deviation, the paper's numbers dashed."
-        shown = layout(main, lines[0]["metric"], height=360 + 12 * max(0, len(look) - 4), xaxis={"type": "category"})
-        plots.append(Plot(name, alt, traces, shown))
+        x = named(main, [(float(place), value) for place, value in enumerate(axes[main])])
+        dots = [dot for one in series for dot in one.shown()]
+        y = linear(lines[0]["metric"], [dot.y + sign * (dot.spread_y or 0) for dot in dots for sign in (-1, 1)])
+        plots.append(Plot(name, alt, x, y, tuple(series), height=300))
     return plots
 
 
@@ -130,47 +140,22 @@ def _lane(line: Line, main: str) -> str:
     return ", ".join([line["method"], *(f"{axis} {name}" for axis, name in line["at"].items() if axis != main)])
 
 
-def _traces(lane: str, lines: Sequence[Line], main: str, names: Sequence[str], style: Style) -> list[dict[str, Any]]:
+def _series(lane: str, lines: Sequence[Line], main: str, names: Sequence[str], style: Style) -> list[Series]:
     """Measured, and claimed where the paper has numbers; what does not depend on the axis is level."""
     level = all(main not in line["at"] for line in lines)
-    x = list(names) if level else [line["at"][main] for line in lines]
+    x = list(map(float, range(len(names)))) if level else [float(names.index(line["at"][main])) for line in lines]
     same = [lines[0]] * len(x) if level else list(lines)
-    line = {"color": style.colour, "width": 2, "dash": "solid"}
-    bars = {"type": "data", "array": [rounded(n["std"]) or 0 for n in same], "thickness": 1.2, "width": 3}
-    measured = {
-        "type": "scatter", "mode": "lines+markers", "name": plain(lane), "x": x,
-        "y": [rounded(n["mean"]) for n in same], "error_y": bars, "line": line,
-        "marker": {"color": style.colour, "symbol": style.symbol, "size": 7},
-    }  # fmt: skip
-    claimed = [rounded(n["claimed"]) for n in same]
-    if not any(value is not None for value in claimed):
-        return [measured]
-    dashed = {"color": style.colour, "width": 1.4, "dash": "dash"}
-    paper = {
-        "type": "scatter", "mode": "lines", "name": plain(f"{lane} (paper)"), "x": x, "y": claimed, "line": dashed,
-        "showlegend": False,
-    }  # fmt: skip
-    return [measured, paper]
-
-
-def _heat_maps(result: Result, heat: Sequence[str]) -> list[Plot]:
-    """One heat map for each data set and each value of the other axes."""
-    plots = []
-    first, second = heat
-    for name, lines in _scores(result).items():
-        groups: dict[tuple[tuple[str, str], ...], list[Line]] = {}
-        for line in lines:
-            if first in line["at"] and second in line["at"]:
-                groups.setdefault(tuple(p for p in line["at"].items() if p[0] not in heat), []).append(line)
-        for rest, group in groups.items():
-            title = ", ".join([name, *(f"{axis} {value}" for axis, value in rest)])
-            x, y = (list(dict.fromkeys(line["at"][axis] for line in group)) for axis in (second, first))
-            at = {(line["at"][first], line["at"][second]): rounded(line["mean"]) for line in group}
-            z = [[at.get((row, column)) for column in x] for row in y]
-            trace = {
-                "type": "heatmap", "x": x, "y": y, "z": z, "colorscale": "Cividis", "texttemplate": "%{z:.3f}",
-                "colorbar": {"thickness": 12, "outlinewidth": 0},
-            }  # fmt: skip
-            shown = layout(second, first, height=360, xaxis={"type": "category"}, yaxis={"type": "category"})
-            plots.append(Plot(title, f"{title}: {group[0]['metric']} over {first} and {second}.", [trace], shown))
-    return plots
+    measured = tuple(
+        Dot(at, line["mean"], f"{lane}: {score_text(line['mean'], line['std'])}", spread_y=line["std"])
+        for at, line in zip(x, same, strict=True)
+    )
+    claimed = tuple(
+        Dot(at, line["claimed"], f"{lane} (paper): {score_text(line['claimed'])}")
+        for at, line in zip(x, same, strict=True)
+        if line["claimed"] is not None
+    )
+    found = [Series(short(lane), replace(style, dash=""), measured)]
+    if claimed:
+        paper = replace(style, dash=DASHES[1])
+        found.append(Series(short(f"{lane} (paper)"), paper, claimed, marked=len(claimed) == 1, in_legend=False))
+    return found

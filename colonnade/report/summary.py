@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from colonnade.metrics import LOWER_IS_BETTER
+from colonnade.report.kinds import KINDS, kind_of
 
 Setting = tuple[float | None, float | None]
 
@@ -25,6 +26,7 @@ class Row:
     std: float | None  # sample standard deviation (n - 1); None with one run
     bytes: int  # mean over the runs
     seconds: float  # mean over the runs
+    kind: str = "federated"  # or a reference: "alone", "pooled"
     reached: int = 0  # runs whose validation score reached the target
     to_target: int | None = None  # bytes sent until then, mean over those runs
 
@@ -84,7 +86,7 @@ def bytes_to_target(record: dict[str, Any], target: float) -> int | None:
 
 
 def summarise(records: Iterable[dict[str, Any]], target: float | None = None) -> list[Row]:
-    """One row per method and setting, settings in order and the best method of each first.
+    """One row per method and setting: settings in order, federated methods before references, the best first.
 
     Example: scores 0.8 and 0.9 give mean 0.85 and std sqrt(2 * 0.05**2 / 1) = 0.0707.
     """
@@ -95,7 +97,8 @@ def summarise(records: Iterable[dict[str, Any]], target: float | None = None) ->
         groups.setdefault((setting_of(record), record["method"]), []).append(record)
     rows = [_row(method, setting, group, target) for (setting, method), group in groups.items()]
     better = best_first(metric)
-    return sorted(rows, key=lambda row: (setting_order(row.setting), better(row), row.method))
+    order = list(KINDS)
+    return sorted(rows, key=lambda row: (setting_order(row.setting), order.index(row.kind), better(row), row.method))
 
 
 def _row(method: str, setting: Setting, group: list[dict[str, Any]], target: float | None) -> Row:
@@ -112,6 +115,7 @@ def _row(method: str, setting: Setting, group: list[dict[str, Any]], target: flo
         std=statistics.stdev(scores) if finite and len(scores) > 1 else None,
         bytes=round(statistics.fmean(record["traffic"]["bytes"] for record in group)),
         seconds=statistics.fmean(record["seconds"] for record in group),
+        kind=kind_of(group[0]),
         reached=len(reached),
         to_target=round(statistics.fmean(reached)) if reached else None,
     )
@@ -129,11 +133,14 @@ def best_of(rows: Iterable[Row], metric: str) -> Row | None:
 
 
 def marks(rows: Iterable[Row], metric: str) -> dict[Row, str]:
-    """`best` for the best row of each setting, `close` for those within one standard deviation of it."""
+    """`best` for the best federated row of each setting, `close` for those within one standard deviation of it.
+
+    References are marked nowhere: they answer another question.
+    """
     rows = list(rows)
     found: dict[Row, str] = {}
     for setting in settings(rows):
-        here = [row for row in rows if row.setting == setting]
+        here = [row for row in rows if row.setting == setting and row.kind == "federated"]
         best = best_of(here, metric)
         if best is None or len(here) == 1:
             continue

@@ -7,22 +7,18 @@ import math
 from html import escape
 from typing import Any
 
+from colonnade.report.kinds import KINDS
 from colonnade.report.palette import Style
 from colonnade.report.records import seed_of
-from colonnade.report.summary import Row, higher_is_better, marks, setting_of, setting_order
+from colonnade.report.summary import Row, higher_is_better, setting_of, setting_order
 from colonnade.report.text import aligned_text, bytes_text, labels_text, score_text, seconds_text, setting_text
 
 _NUMBER = ' class="number"'
-_MARKS = {
-    "best": '<span class="mark best">best</span>',
-    "close": '<span class="mark close">within 1 std</span>',
-}
 
 
 def summary_table(rows: list[Row], metric: str, look: dict[str, Style], target: float | None = None) -> str:
-    """Method by setting, sortable; the best of each setting and those within one standard deviation are marked."""
-    marked = marks(rows, metric)
-    heads = ["method", "labels", "aligned", metric, "seeds", "bytes sent", "seconds"]
+    """Every number: method by setting, sortable."""
+    heads = ["method", "kind", "labels", "aligned", metric, "seeds", "bytes sent", "seconds"]
     if target is not None:
         heads.append(f"bytes to {target:g}")
     head = "".join(
@@ -32,7 +28,7 @@ def summary_table(rows: list[Row], metric: str, look: dict[str, Style], target: 
     body = []
     for i, row in enumerate(rows):
         first = i > 0 and row.setting != rows[i - 1].setting
-        body.append(_summary_row(row, marked.get(row, ""), look[row.method], first, target is not None))
+        body.append(_summary_row(row, look[row.method], first, target is not None))
     direction = "Higher" if higher_is_better(metric) else "Lower"
     caption = (
         f"Mean ± standard deviation of {escape(metric)} on the test split over seeds; {direction.lower()} is better. "
@@ -58,16 +54,16 @@ def target_text(row: Row) -> str:
     return size if row.reached == row.n else f"{size} ({row.reached}/{row.n})"
 
 
-def _summary_row(row: Row, mark: str, style: Style, starts_setting: bool, with_target: bool = False) -> str:
+def _summary_row(row: Row, style: Style, starts_setting: bool, with_target: bool = False) -> str:
     """One row; `data-value` is what sorting goes by."""
-    classes = " ".join(name for name in (mark, "starts" if starts_setting else "") if name)
+    classes = "starts" if starts_setting else ""
     swatch = f'<span class="swatch" style="background:{style.colour}"></span>'
-    score = f"{score_text(row.mean, row.std)} {_MARKS.get(mark, '')}".strip()
     worst = "" if math.isfinite(row.mean) else "nan"
     cells = [
+        (row.kind, KINDS[row.kind]),
         (setting_order((row.labels, None)), labels_text(row.labels)),
         (setting_order((None, row.aligned))[2:], aligned_text(row.aligned)),
-        (worst or row.mean, score),
+        (worst or row.mean, score_text(row.mean, row.std)),
         (row.n, str(row.n)),
         (row.bytes, bytes_text(row.bytes) if row.bytes else "nothing"),
         (row.seconds, seconds_text(row.seconds)),
@@ -88,17 +84,17 @@ def _sort_value(value: Any) -> str:
 
 
 def run_figures(record: dict[str, Any]) -> str:
-    """The numbers of one run: its scores, and what it cost."""
+    """The numbers of one run besides its score: other scores, and what it cost."""
     traffic = record["traffic"]
-    pairs = [(record["metric"], score_text(float(record["score"])))]
+    pairs = []
     for name, value in (record.get("scores") or {}).items():
         if name != record["metric"] and isinstance(value, int | float):
             pairs.append((name, score_text(float(value))))
     pairs.append(("sent", bytes_text(traffic["bytes"])))
     pairs += [(key, f"{traffic[key]:,}") for key in ("messages", "rounds") if isinstance(traffic.get(key), int)]
     pairs.append(("time", seconds_text(record["seconds"])))
-    tiles = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs)
-    return f'<dl class="tiles">{tiles}</dl>'
+    facts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs)
+    return f'<dl class="facts">{facts}</dl>'
 
 
 def configuration(records: list[dict[str, Any]]) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import replace
 from html import escape
 from typing import Any
 
+from colonnade.report.chart import Axis, Dot, Plot, Series, linear, linear_between
 from colonnade.report.leakage import Spot, by_threat, headlines, points, sentence, spots, unprotected
-from colonnade.report.palette import DASHES, Plot, Style, layout, plain, rounded, styles
+from colonnade.report.palette import DASHES, REFERENCE, Style, short, styles
 from colonnade.report.privacy import plain_table
 from colonnade.report.scores import score_title
+from colonnade.report.svg import grid
 from colonnade.report.text import listed, score_text
 
 HEADS = ("method", "protection", "main task", "attack", "baseline", "prior", "advantage")
-_GREY = "#7F7F7F"
 _NOTE = (
     "Up is better for the parties, right is better for the adversary. Points are means over seeds, bars one standard "
     "deviation; a line goes from no protection through the strengths that label its points. Dashed: the same adversary "
@@ -34,10 +35,8 @@ def tradeoff_title(records: list[dict[str, Any]]) -> str:
     return f"{records[0]['data']}: what protections of {listed(list(methods))} stop and cost" if methods else ""
 
 
-def tradeoff_sections(
-    records: list[dict[str, Any]], look: dict[str, Style], grid: Callable[[list[Plot]], str]
-) -> list[str]:
-    """The trade-off, for records of runs that were attacked; `grid` places the plots."""
+def tradeoff_sections(records: list[dict[str, Any]], look: dict[str, Style]) -> list[str]:
+    """The trade-off, for records of runs that were attacked."""
     every = spots(points(records))
     if not every:
         return []
@@ -93,30 +92,34 @@ def tradeoff_plots(every: list[Spot], look: dict[str, Style]) -> list[Plot]:
 def _plot(threat: tuple[str, str, str], mine: list[Spot], look: dict[str, Style]) -> Plot:
     point = mine[0].points[0]
     methods = list(dict.fromkeys(spot.method for spot in mine))
-    ends = _range([(s.mean("main"), s.std("main")) for s in mine])
-    left, right = _range([(s.mean(n), s.std(n) if n == "score" else None) for s in mine for n in ("score", "baseline")])
+    y = linear(score_title(point.metric), _ends((s.mean("main"), s.std("main")) for s in mine), pad=0.15)
+    x = linear(
+        f"attack: {short(point.attack_metric)}",
+        [s.mean("baseline") for s in mine] + _ends((s.mean("score"), s.std("score")) for s in mine),
+        pad=0.15,
+    )
     prior = sum(s.mean("prior") for s in mine) / len(mine)
-    if near := left - (right - left) < prior < right + (right - left):
-        left, right = min(left, prior - 0.02 * (right - left)), max(right, prior + 0.02 * (right - left))
-    traces = [_level(f"prior {prior:.3f}{'' if near else ' (outside)'}", prior, ends, _GREY, "dot")]
+    width = x.high - x.low
+    if near := x.low - width < prior < x.high + width:
+        x = linear_between(x.title, min(x.low, prior - 0.02 * width), max(x.high, prior + 0.02 * width))
+    if not near:
+        x = replace(x, title=f"{x.title} (prior {prior:.3f}, outside)")
+    series = [_level(f"prior {prior:.3f}", Style(REFERENCE, "bar", DASHES[2]), prior, y)] if near else []
     for method in methods:
         own = [s for s in mine if s.method == method]
-        traces += _curves(own, look[method], (left + right) / 2)
+        series += _curves(own, look[method])
         level = sum(s.mean("baseline") for s in own) / len(own)
-        traces.append(_level(f"{plain(method)} without the run", level, ends, look[method].colour, "dash"))
-    axes = {"xaxis": {"range": [left, right]}, "yaxis": {"range": ends}}
-    plot_layout = layout(f"attack: {plain(point.attack_metric)}", score_title(point.metric), height=440, **axes)
+        style = Style(look[method].colour, "bar", DASHES[1])
+        series.append(_level(f"{short(method)} without the run", style, level, y))
     alt = (
         f"{point.metric} against attack score for {', '.join(methods)}, {_title(threat)}. The table holds the numbers."
     )
-    return Plot(_title(threat), alt, traces, plot_layout)
+    return Plot(_title(threat), alt, x, y, tuple(series), height=380)
 
 
-def _range(values: list[tuple[float, float | None]]) -> list[float]:
-    """From the least to the greatest with their bars, and some room for labels."""
-    low, high = min(v - (e or 0) for v, e in values), max(v + (e or 0) for v, e in values)
-    pad = 0.15 * (high - low) or 0.01
-    return [low - pad, high + pad]
+def _ends(values: Iterable[tuple[float, float | None]]) -> list[float]:
+    """Both ends of the bars."""
+    return [end for value, error in values for end in (value - (error or 0), value + (error or 0))]
 
 
 def family(protection: str) -> tuple[str, str]:
@@ -131,7 +134,7 @@ def family(protection: str) -> tuple[str, str]:
     return re.sub(strength, "", protection), ", ".join(numbers)
 
 
-def _curves(mine: list[Spot], style: Style, middle: float) -> list[dict[str, Any]]:
+def _curves(mine: list[Spot], style: Style) -> list[Series]:
     """One line for each family of protections of a method, from no protection on."""
     start = [spot for spot in mine if not spot.protection]
     families: dict[str, list[Spot]] = {}
@@ -139,48 +142,24 @@ def _curves(mine: list[Spot], style: Style, middle: float) -> list[dict[str, Any
         if spot.protection:
             families.setdefault(family(spot.protection)[0], []).append(spot)
     lines = {f"{mine[0].method}, {name}": start + line for name, line in families.items()} or {mine[0].method: start}
-    return [_curve(name, line, style, number, middle) for number, (name, line) in enumerate(lines.items())]
+    return [
+        Series(short(name), replace(style, dash=DASHES[number % len(DASHES)]), tuple(_dot(s) for s in line))
+        for number, (name, line) in enumerate(lines.items())
+    ]
 
 
-def _curve(name: str, line: list[Spot], style: Style, number: int, middle: float) -> dict[str, Any]:
-    """A line through strengths; labels lie on the side of the middle."""
-    bar = {"type": "data", "thickness": 1, "width": 2, "color": style.faint(0.45)}
-    bars = {
-        f"error_{axis}": bar | {"array": [rounded(s.std(key)) or 0 for s in line]}
-        for axis, key in (("x", "score"), ("y", "main"))
-    }
-    return {
-        "type": "scatter",
-        "mode": "lines+markers+text",
-        "name": plain(name),
-        "showlegend": True,
-        "x": [rounded(s.mean("score")) for s in line],
-        "y": [rounded(s.mean("main")) for s in line],
-        "text": [plain(family(s.protection)[1] or "none") for s in line],
-        "textposition": [
-            f"{('top', 'bottom')[i % 2]} {'left' if s.mean('score') > middle else 'right'}" for i, s in enumerate(line)
-        ],
-        "textfont": {"size": 11, "color": style.colour},
-        "customdata": [_hover(s) for s in line],
-        "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
-        "line": {"color": style.colour, "dash": DASHES[number % len(DASHES)], "width": 1.6},
-        "marker": {"color": style.colour, "symbol": style.symbol, "size": 8},
-    } | bars
+def _dot(spot: Spot) -> Dot:
+    """A strength; the words beside it say which."""
+    text = short(family(spot.protection)[1] or "none")
+    x, y = spot.mean("score"), spot.mean("main")
+    return Dot(x, y, _hover(spot), spread_x=spot.std("score"), spread_y=spot.std("main"), text=text)
 
 
 def _hover(spot: Spot) -> str:
     main, attack = (score_text(spot.mean(name), spot.std(name)) for name in ("main", "score"))
-    return f"{plain(spot.protection or 'none')}<br>main {main}<br>attack {attack}<br>n = {len(spot.points)}"
+    return f"{short(spot.protection or 'none')}\nmain {main}\nattack {attack}\nn = {len(spot.points)}"
 
 
-def _level(name: str, level: float, ends: list[float], colour: str, dash: str) -> dict[str, Any]:
+def _level(name: str, style: Style, value: float, y: Axis) -> Series:
     """A vertical line."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": [rounded(level)] * 2 if math.isfinite(level) else [None] * 2,
-        "y": [rounded(end) for end in ends],
-        "line": {"color": colour, "dash": dash, "width": 1.4},
-        "hovertemplate": f"{name}<extra></extra>",
-    }
+    return Series(name, style, (Dot(value, y.low, name), Dot(value, y.high, name)), marked=False)

@@ -1,35 +1,39 @@
-"""Where the bytes went: stacked bars by kind of message, by direction and by phase."""
+"""Where the bytes went: for each method the shares by kind of message, by direction and by phase."""
 
 from __future__ import annotations
 
 import statistics
+from html import escape
 from typing import Any
 
-from colonnade.report.palette import BARS, Plot, layout, plain
+from colonnade.report.palette import COLOURS, short
 from colonnade.report.text import bytes_text
 
 _PARTS = {"by_kind": "By kind of message", "by_direction": "By direction", "by_phase": "By phase"}
 _DIRECTIONS = {"up": "up (to the active party)", "down": "down (from the active party)"}
+_SMALLEST = 0.005  # of a method's bytes; smaller shares have no place in a legend
+
+Shares = dict[str, dict[str, float]]  # name of the part, method, bytes
 
 
-def traffic_plots(records: list[dict[str, Any]]) -> list[Plot]:
-    """One plot per way to split the bytes that the records of one setting know; a single phase needs none."""
+def traffic_bars(records: list[dict[str, Any]]) -> list[str]:
+    """One figure per way to split the bytes that the records of one setting know; a single phase needs none."""
     by_method: dict[str, list[dict[str, Any]]] = {}
-    for record in sorted(records, key=lambda record: record["method"], reverse=True):
+    for record in sorted(records, key=lambda record: record["method"]):
         if record["traffic"]["bytes"]:
             by_method.setdefault(record["method"], []).append(record["traffic"])
     split = {part: shares(by_method, part) for part in _PARTS}
     if len(split["by_phase"]) == 1:
         del split["by_phase"]
-    plots = [_bars(_PARTS[part], found, _totals(by_method)) for part, found in split.items()]
-    return [plot for plot in plots if plot is not None]
+    totals = {m: statistics.fmean(traffic["bytes"] for traffic in group) for m, group in by_method.items()}
+    return [_figure(_PARTS[part], found, totals) for part, found in split.items() if found]
 
 
-def shares(by_method: dict[str, list[dict[str, Any]]], part: str) -> dict[str, dict[str, float]]:
+def shares(by_method: dict[str, list[dict[str, Any]]], part: str) -> Shares:
     """Mean bytes over the runs, by name within `part` and then by method; the largest names first."""
     names = {name for group in by_method.values() for traffic in group for name in traffic.get(part) or {}}
     found = {
-        name: {
+        _DIRECTIONS.get(name, name) if part == "by_direction" else name: {
             method: statistics.fmean(_bytes(traffic, part, name) for traffic in group)
             for method, group in by_method.items()
         }
@@ -43,33 +47,27 @@ def _bytes(traffic: dict[str, Any], part: str, name: str) -> float:
     return float(entry.get("bytes", 0))
 
 
-def _totals(by_method: dict[str, list[dict[str, Any]]]) -> dict[str, float]:
-    return {method: statistics.fmean(traffic["bytes"] for traffic in group) for method, group in by_method.items()}
+def _figure(title: str, found: Shares, totals: dict[str, float]) -> str:
+    """A bar per method with the shares of its bytes; the total stands beside the name."""
+    colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(found)}
+    seen = [n for n, counts in found.items() if any(counts[m] > _SMALLEST * total for m, total in totals.items())]
+    legend = "".join(
+        f'<li><span class="swatch" style="background:{colours[name]}"></span>{escape(short(name))}</li>'
+        for name in seen
+    )
+    bars = "".join(_bar(method, total, found, colours) for method, total in totals.items())
+    return f'<figure><figcaption>{title}</figcaption><ul class="legend">{legend}</ul>{bars}</figure>'
 
 
-def _bars(title: str, found: dict[str, dict[str, float]], totals: dict[str, float]) -> Plot | None:
-    if not found:
-        return None
-    places = {method: place for place, method in enumerate(totals)}
-    traces = []
-    for i, (name, counts) in enumerate(found.items()):
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "showlegend": True,
-                "name": plain(_DIRECTIONS.get(name, name) if title == "By direction" else name),
-                "x": [round(counts[method]) for method in places],
-                "y": list(places.values()),
-                "customdata": [bytes_text(counts[method]) for method in places],
-                "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
-                "marker": {"color": BARS[i % len(BARS)]},
-            }
-        )
-    texts = [f"{plain(method)}<br>{bytes_text(total)}" for method, total in totals.items()]
-    height = 140 + 44 * len(places) + 12 * len(traces)
-    ticks = {"tickvals": list(places.values()), "ticktext": texts}
-    axis = {"tickformat": "~s", "ticksuffix": "B", "nticks": 6}
-    plot_layout = layout("bytes", "", height=height, xaxis=axis, yaxis=ticks, barmode="stack", bargap=0.35)
-    alt = f"Bytes {title.lower()} for {', '.join(reversed(totals))}, as stacked bars of {', '.join(found)}."
-    return Plot(title, alt, traces, plot_layout | {"legend": plot_layout["legend"] | {"traceorder": "normal"}})
+def _bar(method: str, total: float, found: Shares, colours: dict[str, str]) -> str:
+    parts = {name: counts[method] for name, counts in found.items() if counts[method]}
+    words = ", ".join(f"{name} {bytes_text(count)}" for name, count in parts.items())
+    pieces = "".join(
+        f'<span style="width:{100 * count / total:.2f}%;background:{colours[name]}" '
+        f'title="{escape(f"{name}: {bytes_text(count)} ({count / total:.1%})")}"></span>'
+        for name, count in parts.items()
+    )
+    return (
+        f'<div class="share"><b>{escape(short(method))}</b> <small>{bytes_text(total)}</small>'
+        f'<div class="pieces" role="img" aria-label="{escape(f"{method}: {words}")}">{pieces}</div></div>'
+    )

@@ -139,7 +139,7 @@ def predictor_of(
     problems: list[str] = []
     at_least(problems, "cache_rows", cache_rows, 0)
     above(problems, "cache_seconds", cache_seconds, 0)
-    if not isinstance(model, NetworkMethod) or not model.federated:
+    if not isinstance(model, NetworkMethod) or model.kind == "pooled":
         problems.append(
             f"{getattr(model, 'name', type(model).__name__)} has no encoder at every party, so there are no "
             f"representations to gather. Serve a method with encoders, e.g. splitnn, or local."

@@ -102,6 +102,9 @@ def test_no_tries_at_all_are_refused():
 def test_quick_takes_the_ends_of_axes_and_one_seed(tmp_path: Path, ran: list[str]):
     job, result, _ = small(tmp_path, quick=True)
     assert len(ran) == 8 and job.folder.name == "abc-quick" and "Quick" in markdown(result)
+    assert {claim["holds"] for claim in result["claims"]} == {"not judged"}
+    page = (job.folder / "002-table-2.html").read_text()
+    assert "No claim is judged" in page and "tests of claims" not in page
     with pytest.raises(ConfigError, match="quick run, which measures nothing"):
         keep([result], tmp_path / "results")
 

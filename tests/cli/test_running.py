@@ -79,10 +79,10 @@ def test_a_legend_explains_the_marks_that_occur(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "width", 80)
-    out = shown(capsys, ("local", (0.5, 0.51)), ("splitnn", (0.9, 0.92)))
-    assert "* 0.910" in out and "*: best\n" in out and "•" not in out
-    out = shown(capsys, ("local", (0.91, 0.91)), ("splitnn", (0.9, 0.93)))
-    assert "• 0.910" in out and "*: best; •: within one standard deviation of it" in out
+    out = shown(capsys, ("fedonce", (0.5, 0.51)), ("splitnn", (0.9, 0.92)))
+    assert "* 0.910" in out and "*: best federated method\n" in out and "•" not in out
+    out = shown(capsys, ("fedonce", (0.91, 0.91)), ("splitnn", (0.9, 0.93)))
+    assert "• 0.910" in out and "*: best federated method; •: within one standard deviation of it" in out
     out = shown(capsys, ("splitnn", (0.9, 0.92)))
     assert "best" not in out and "•" not in out
 
@@ -97,7 +97,7 @@ def test_a_narrow_terminal_gets_lines_and_loses_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "width", 40)
-    out = shown(capsys, ("local", (0.5, 0.51)), ("splitnn", (0.9, 0.92)))
+    out = shown(capsys, ("fedonce", (0.5, 0.51)), ("splitnn", (0.9, 0.92)))
     assert "…" not in out and max(map(len, out.splitlines())) <= 40
     assert "  method: splitnn\n  mean ± std: * 0.910 ± 0.014\n  sent: 1.00 kB\n" in out
 

@@ -13,11 +13,12 @@ import pytest
 from colonnade.report import leakage, tradeoff
 from colonnade.report.leakage import difference, headlines, points, sentence, spots, unprotected
 from colonnade.report.page import render
-from colonnade.report.tradeoff import family
+from colonnade.report.palette import styles
+from colonnade.report.tradeoff import family, tradeoff_plots
 
 from .conftest import make_record
 from .test_browser import CHROMIUM, body_of, dom_of
-from .test_page import HOSTILE, Tags, figures
+from .test_page import HOSTILE, Tags
 
 STRONG, WEAK = "iso:gradient:5", "iso:gradient:1"
 
@@ -125,12 +126,6 @@ def test_the_page_holds_the_points(records):
     text = render([*records, *three_seeds("", (0.95,) * 3, (0.66,) * 3, method="fedhssl")])
     assert "<h1>mfeat: what protections of splitnn and fedhssl stop and cost</h1>" in text
     assert "Who could learn what" in text and "Utility against leakage" in text
-    traces = {t["name"]: t for t in figures(text)[0]["data"]}
-    line = traces["splitnn, iso:gradient"]
-    assert line["x"] == [0.71, 0.70667, 0.65] and line["y"] == [0.97, 0.96667, 0.93]
-    assert line["text"] == ["none", "1", "5"] and line["error_x"]["array"][0] == pytest.approx(0.01)
-    assert traces["fedhssl"]["x"] == [0.66] and traces["splitnn without the run"]["x"] == [0.65, 0.65]
-    assert "prior 0.100 (outside)" in traces and figures(text)[0]["layout"]["xaxis"]["range"][0] > 0.5
     assert "0.930 ± 0.010" in text and "+0.060 ± 0.006 *" in text
     assert text.count("<table") == text.count("<caption")
 
@@ -142,14 +137,28 @@ def test_a_browser_draws_the_plots(records, tmp_path):
     page.write_text(render([*records, *three_seeds("", (0.95,) * 3, (0.66,) * 3, method=HOSTILE)]), encoding="utf-8")
     dom = dom_of(page, tmp_path)
     assert "data-error" not in body_of(dom) and "data-hacked" not in body_of(dom)
-    assert dom.count('data-drawn="yes"') == dom.count('role="img"') > 3
+    assert dom.count('class="chart"') > 2 and dom.count('class="mark-at"') > 8
+
+
+def test_the_plot_has_a_line_for_each_family_and_levels_without_the_run(records):
+    found = spots(points([*records, *three_seeds("", (0.95,) * 3, (0.66,) * 3, method="fedhssl")]))
+    (plot,) = tradeoff_plots(found, styles([]))
+    series = {one.name: one for one in plot.series}
+    dots = series["splitnn, iso:gradient"].dots
+    assert [dot.x for dot in dots] == pytest.approx([0.71, 0.70667, 0.65], abs=1e-5)
+    assert [dot.y for dot in dots] == pytest.approx([0.97, 0.96667, 0.93], abs=1e-5)
+    assert [dot.text for dot in dots] == ["none", "1", "5"] and dots[0].spread_x == pytest.approx(0.01)
+    assert [dot.x for dot in series["fedhssl"].dots] == pytest.approx([0.66])
+    assert [dot.x for dot in series["splitnn without the run"].dots] == pytest.approx([0.65, 0.65])
+    assert "prior 0.100, outside" in plot.x.title and plot.x.low > 0.5
 
 
 def test_strengths_of_one_family_share_a_line():
     assert family("gaussian:representation:1:0.5@train/x") == ("gaussian:representation@train/x", "1:0.5")
     made = [attacked(p, 0, 0.9, 0.7) for p in ("", WEAK, "iso:target:1+iso:average:1", STRONG)]
-    lines = [t for t in figures(render(made))[0]["data"] if t["mode"] != "lines"]
-    assert {line["name"]: line["text"] for line in lines} == {
+    (plot,) = tradeoff_plots(spots(points(made)), styles([]))
+    lines = [one for one in plot.series if one.marked]
+    assert {line.name: [dot.text for dot in line.dots] for line in lines} == {
         "splitnn, iso:gradient": ["none", "1", "5"],
         "splitnn, iso:target+iso:average": ["none", "1"],
     }
@@ -157,7 +166,7 @@ def test_strengths_of_one_family_share_a_line():
 
 def test_pages_without_attacks_or_protections_are_as_before():
     text = render([make_record("a"), make_record("b")])
-    assert not re.search("Who could learn|Protections|Privacy budget", text) and "<h1>mfeat: 2 methods compared" in text
+    assert not re.search("Who could learn|Protections|Privacy budget", text) and "<h1>mfeat: what do the other" in text
 
 
 def test_protections_of_a_run():

@@ -58,6 +58,8 @@ def test_lists_every_problem_with_its_file(tmp_path):
         ({"map": {"points": [[0, 1]], "labels": []}}, "of equal length"),
         ({"map": {"points": [[0]], "labels": [1]}}, r"must be \[x, y\]"),
         ({"history": [3]}, "a list of objects"),
+        ({"kind": "best"}, "'kind' must be one of federated, alone, pooled. Got 'best'"),
+        ({"references": [0.4]}, "'references' must be an object"),
     ],
 )
 def test_looks_inside(tmp_path, change, text):

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import doctest
 import math
+import re
+from dataclasses import replace
 
 import pytest
 
-from colonnade.report import text
+from colonnade.report import chart, text
+from colonnade.report.answer import run_tiles
+from colonnade.report.kinds import kind_of, too_little
+from colonnade.report.page import render
 from colonnade.report.summary import Row, best_first, higher_is_better, marks, settings, summarise
 from colonnade.report.verdict import verdict
 
@@ -60,22 +65,69 @@ def test_marks_best_and_those_within_its_deviation():
     first, near, far = row("a", 0.90, 0.02), row("b", 0.885), row("c", 0.87)
     assert marks([first, near, far], "accuracy") == {first: "best", near: "close"}
     assert marks([first], "accuracy") == {}
+    pooled = replace(row("p", 0.89), kind="pooled")
+    assert marks([first, far, pooled], "accuracy") == {first: "best"}  # a reference is never a tie
 
 
-def test_verdict_names_the_cheaper_tie():
-    runs = [record("dear", score, 4_000_000) for score in (0.88, 0.92)]
-    runs += [record("cheap", score, 1_000_000) for score in (0.87, 0.91)]
+def three_kinds(seeds: int = 3, **config: int) -> list[dict]:
+    """Alone 0.41, two federated methods, pooled 0.76, as on the front page."""
+    scores = {"local": (0.41, 0), "cheap": (0.75, 49_000), "dear": (0.79, 103_000_000), "combined": (0.76, 0)}
+    return [
+        record(method, score + 0.01 * (seed - 1), sent, active="nw", **config) | {"seed": seed}
+        for method, (score, sent) in scores.items()
+        for seed in range(seeds)
+    ]
+
+
+def test_the_headline_answers_alone_federated_pooled_and_at_what_cost():
+    runs = three_kinds()
     assert verdict(runs, summarise(runs)) == (
-        "On mfeat with 5% of the labels, 40% of the rows aligned, dear scores best: accuracy 0.900 ± 0.028 "
-        "(mean of 2 seeds), sending 4.00 MB; cheap comes within one standard deviation of it, sending 1.00 MB."
+        "With 5% of the labels, 40% of the rows aligned, accuracy is 0.410 for nw alone, 0.750 to 0.790 federated and "
+        "0.760 with all columns pooled in one place (not federated). The cheapest, cheap, sends 49.0 kB (0.750); the "
+        "best, dear, sends 103 MB (0.790). Means over 3 seeds."
     )
 
 
-def test_verdict_names_the_best_that_communicates():
-    runs = [record("alone", 0.9, 0), record("talks", 0.8, 5000)]
+def test_references_stand_after_federated_methods():
+    assert [(row.method, row.kind) for row in summarise(three_kinds())] == [
+        ("dear", "federated"), ("cheap", "federated"), ("local", "alone"), ("combined", "pooled"),
+    ]  # fmt: skip
+
+
+def test_a_record_says_its_kind_and_an_older_one_is_looked_up():
+    assert kind_of({"method": "combined:epochs=3"}) == "pooled" and kind_of({"method": "mine"}) == "federated"
+    assert kind_of({"method": "mine", "kind": "alone"}) == "alone"
+
+
+@pytest.mark.parametrize(
+    ("runs", "reason"),
+    [
+        (three_kinds(1), "one seed"),
+        (three_kinds(epochs=2), "2 epochs"),
+        (three_kinds(1, epochs=1), "one seed and 1 epoch"),
+    ],
+)
+def test_few_seeds_or_epochs_give_no_verdict(runs, reason):
     sentence = verdict(runs, summarise(runs))
-    assert "alone scores best: accuracy 0.900 (1 seed), sending nothing" in sentence
-    assert sentence.endswith("of the methods that communicate, talks is best (0.800, sending 5.00 kB).")
+    assert too_little(runs) == reason and "the best" not in sentence
+    assert sentence.replace(" Means over 3 seeds.", "").endswith(
+        f"{reason[0].upper()}{reason[1:]}: too little to judge by. No method is called better than another."
+    )
+    text = render(runs)
+    assert "≈" not in text and 'class="number best"' not in text
+    assert too_little(three_kinds()) == "" and 'class="number best"' in render(three_kinds())
+
+
+def test_a_run_is_shown_between_its_references():
+    run = record("dear", 0.79) | {"references": {"alone": 0.41, "guess": 0.1, "pooled": 0.76}}
+    assert verdict([run], summarise([run])).endswith(
+        "For comparison: the active party alone 0.410, a constant guess 0.100 and all columns pooled (not federated) "
+        "0.760."
+    )
+    tiles = run_tiles(run, summarise([run])[0])
+    assert [float(figure) for figure in re.findall(r"<dd>([\d.]+)</dd>", tiles)] == [0.1, 0.41, 0.79, 0.76]
+    bare = record("dear", 0.79)
+    assert "For comparison" not in verdict([bare], summarise([bare]))
 
 
 def test_verdict_without_a_finite_score():
@@ -84,7 +136,7 @@ def test_verdict_without_a_finite_score():
 
 
 def test_examples_in_text():
-    assert doctest.testmod(text).failed == 0
+    assert doctest.testmod(text).failed == doctest.testmod(chart).failed == 0
 
 
 @pytest.mark.parametrize(
