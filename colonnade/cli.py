@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from colonnade.data_console import data as data_commands
 from colonnade.federate.cli import federate
 
 _INTERRUPTED = 130  # how typer ends after Ctrl-C
@@ -315,6 +316,7 @@ def appraise(
 
 
 app.add_typer(federate, name="federate")
+app.add_typer(data_commands, name="data")
 
 
 @app.command()
@@ -382,7 +384,7 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(2)
     except SystemExit as end:
         if end.code == _INTERRUPTED:
-            print("Stopped. A comparison goes on from here with the same command.", file=sys.stderr)
+            print("Stopped. A comparison or a download goes on from here with the same command.", file=sys.stderr)
         raise
 
 

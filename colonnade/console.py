@@ -49,7 +49,10 @@ def show_list(json_: Path | None) -> None:
     console.print(table, "")
     console.print("[italic]Objectives (what a party can learn alone)[/italic]\n  " + ", ".join(OBJECTIVES), "")
     if any(not data.available() for data in DATASETS.values()):
-        console.print("Datasets that are not here are looked up in the folder that COLONNADE_DATA names.", style="dim")
+        console.print(
+            "`colonnade data get NAME` gets a dataset that is not here, into the folder that COLONNADE_DATA names.",
+            style="dim",
+        )
     if json_ is not None:
         methods = {n: {"summary": m.summary, "paper": m.paper, "tasks": list(m.tasks)} for n, m in METHODS.items()}
         fields = ("title", "parties", "task", "metric", "source", "terms")

@@ -42,6 +42,7 @@ def colonnade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.delenv("COLONNADE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def run(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as end:
@@ -223,7 +224,7 @@ def test_ctrl_c_says_how_to_go_on(colonnade: Any, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Local, "fit", interrupted)
     code, _, err = colonnade("compare", "--data", "wine", "--methods", "local", "--jobs", "1", *TINY, "--out", "result")
-    assert code == 130 and "A comparison goes on from here with the same command." in err
+    assert code == 130 and "goes on from here with the same command." in err
 
 
 # compare --------------------------------------------------------------------------------------------------------------
