@@ -7,7 +7,7 @@ from colonnade.data.datasets.download.origin import Remote
 _TRAIN_IMAGES, _TRAIN_LABELS = "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"
 _TEST_IMAGES, _TEST_LABELS = "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"
 
-_MNIST = (  # yann.lecun.com refuses programs, so these are its mirrors
+_MNIST = (  # the mirrors of yann.lecun.com that torchvision and TensorFlow Datasets use
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
 )

@@ -162,8 +162,8 @@ ORIGINS: dict[str, Origin | ByHand] = {
         ),
     ),
     "caltech101_20": ByHand(
-        why="The settings of the six image descriptors were not kept, so new ones would be other numbers under this "
-        "name.",
+        why="Not all settings of the six image descriptors were recorded, so new ones would be other numbers under "
+        "this name.",
         where="The images are at https://data.caltech.edu/records/mzrjq-6wc02. The file with the descriptors is not "
         "published.",
     ),
@@ -183,13 +183,13 @@ ORIGINS: dict[str, Origin | ByHand] = {
         "with the header, gzipped.",
     ),
     "modelnet10_voxels": ByHand(
-        why="How the meshes were made into 30 x 30 x 30 cells was not kept, so new grids would be other data under "
-        "this name.",
+        why="How the meshes were made into 30 x 30 x 30 cells was not recorded, so new grids would be other data "
+        "under this name.",
         where="The meshes are at https://modelnet.cs.princeton.edu. The file with the grids is not published.",
     ),
     "modelnet40v1": ByHand(
-        why="The rendered views are no longer at a fixed address.",
-        where="See https://github.com/jongchyisu/mvcnn_pytorch for the archive of the 12 views; unpack it there.",
+        why="No checksum of the archive of views is known, and its server offers it without https.",
+        where="http://maxwell.cs.umass.edu/mvcnn-data/modelnet40v1.tar, the archive of the MVCNN paper; unpack it.",
     ),
     "bhi": ByHand(
         why=f"It is on Kaggle: {_KAGGLE}",
