@@ -201,7 +201,7 @@ def test_ctrl_c_says_how_to_go_on(colonnade: Any, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Local, "fit", interrupted)
     code, _, err = colonnade("compare", "--data", "wine", "--methods", "local", "--jobs", "1", *TINY, "--out", "result")
-    assert code == 130 and "A comparison goes on from here with the same command." in err
+    assert code == 130 and "goes on from here with the same command." in err
 
 
 # compare --------------------------------------------------------------------------------------------------------------

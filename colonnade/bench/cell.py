@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import platform
 import re
 import time
@@ -21,7 +20,8 @@ import numpy as np
 import colonnade
 from colonnade.data.arrange import biased
 from colonnade.data.datasets import dataset
-from colonnade.data.datasets.dataset import VARIABLE, Dataset, joined
+from colonnade.data.datasets.dataset import Dataset, joined
+from colonnade.data.datasets.place import data_folder
 from colonnade.data.splits import Split, split, transductive
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
@@ -93,7 +93,7 @@ class Cell:
                 f"--data {self.data} is a table. Describe the parties' tables in a TOML file: see the README."
             )
         source = dataset(self.data)
-        data, test = _arranged(source, self.parties, self.active, self.rows, os.environ.get(VARIABLE))
+        data, test = _arranged(source, self.parties, self.active, self.rows, str(data_folder()))
         if self.protocol == "transductive":
             return self._transductive(joined(data, test)), source.metric
         return split(data, labels=self.labels, aligned=self.aligned, seed=self.seed, test=test), source.metric
@@ -133,7 +133,7 @@ class Cell:
 
 @lru_cache(maxsize=2)
 def _arranged(
-    source: Dataset, parties: int | None, active: str | None, rows: int | None, root: str | None
+    source: Dataset, parties: int | None, active: str | None, rows: int | None, root: str
 ) -> tuple[VerticalData, VerticalData | None]:
     """The rows of a data set; kept, as the cells of a comparison share them. `root` is where the files are."""
     return source.arranged(parties, active, rows)

@@ -27,7 +27,7 @@ from colonnade.bench.recipe import PAPERS, Recipe, chosen, recipe
 from colonnade.bench.spots import Measured
 from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.data.datasets import DATASETS
-from colonnade.data.datasets.dataset import VARIABLE
+from colonnade.data.datasets.place import VARIABLE
 from colonnade.errors import ColonnadeError, ConfigError, did_you_mean, raise_all
 from colonnade.methods.options import at_least
 
@@ -110,7 +110,8 @@ def how_to_get(name: str) -> str:
     """Where a data set that is not at hand comes from, and where to put it."""
     data = DATASETS[name]
     return (
-        f"not at hand. It comes from {data.source}. Put {', '.join(data.files)} into the folder that {VARIABLE} names."
+        f"not at hand. It comes from {data.source}. `colonnade data get {name}` fetches it or says how; or put "
+        f"{', '.join(data.files)} into the folder that {VARIABLE} names."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from colonnade.cli.data_sets import data as data_commands
 from colonnade.cli.deploying import export, serve
 from colonnade.cli.options import Active, Aligned, Bias, Data, Json, Labels, Parties, Rows, Settings, Tune
 from colonnade.federate.cli import federate
@@ -335,6 +336,7 @@ def appraise(
     appraise_party(data, party, labels, aligned, arrangement, epsilon, delta, seed, seeds, check, json_)
 
 
+app.add_typer(data_commands, name="data", rich_help_panel=TRY)
 app.command(rich_help_panel=USE)(export)
 app.command(rich_help_panel=USE)(serve)
 app.add_typer(federate, name="federate", rich_help_panel=USE)
@@ -354,5 +356,5 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(2)
     except SystemExit as end:
         if end.code == _INTERRUPTED:
-            print("Stopped. A comparison goes on from here with the same command.", file=sys.stderr)
+            print("Stopped. A comparison or a download goes on from here with the same command.", file=sys.stderr)
         raise

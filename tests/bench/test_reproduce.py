@@ -111,12 +111,14 @@ def test_quick_takes_the_ends_of_axes_and_one_seed(tmp_path: Path, ran: list[str
 
 def test_data_that_are_not_at_hand_are_left_out_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("COLONNADE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     wanted = content()
     wanted["data"].append({"name": "mfeat", "paper": "UCI", "same": True})
     asked = Asked(tmp_path, quick=True, commit="abc")
     (job,) = jobs_of([parse(wanted, "small")], asked)
     assert {item.cell.data for item in job.planned} == {"wine"}
     assert "UCI 72" in job.skipped["mfeat"] and "mfeat/mfeat.npz" in job.skipped["mfeat"]
+    assert "`colonnade data get mfeat`" in job.skipped["mfeat"]
 
 
 def test_only_some_data_and_unknown_ones(tmp_path: Path):
@@ -202,6 +204,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.delenv("COLONNADE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(SystemExit) as end:
         main(["reproduce"])
     out = capsys.readouterr().out
@@ -219,6 +222,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def test_the_command_for_machines_without_rich(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any):
     monkeypatch.delenv("COLONNADE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert reproduce.main(["002", "--table", "3", "--quick", "--out", str(tmp_path), "--commit", "abc"]) == 0
     assert "# 002, Table 3: ablation of the three losses" in capsys.readouterr().out
     assert (tmp_path / "002" / "abc-quick" / "002-table-3.json").exists()

@@ -1,6 +1,8 @@
 """Every data set, where its files are there: parties, sizes, labels, and no row in two parts."""
 
+import gzip
 import itertools
+import re
 import subprocess
 import sys
 
@@ -182,17 +184,29 @@ def test_unknown_name():
         dataset("digit")
 
 
-def test_absent_files_with_the_variable_unset(monkeypatch, needs_file):
+def test_absent_files_with_the_variable_unset(monkeypatch, tmp_path, needs_file):
     monkeypatch.delenv("COLONNADE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert not needs_file.available() and DATASETS["wine"].available()
     with pytest.raises(DataError) as caught:
         needs_file()
     text = str(caught.value)
-    assert "2 of 2 files not found; COLONNADE_DATA is not set" in text
+    folder = tmp_path / "colonnade" / "data"
+    assert f"2 of 2 files not found in {folder}; COLONNADE_DATA is not set, so this is the default folder" in text
+    assert "Get it: colonnade data get ujiindoorloc\n" in text
     assert "It comes from: UCI 310" in text and "Terms: CC BY 4.0" in text
-    assert "Set COLONNADE_DATA to the folder of your data sets and put the data here:" in text
-    assert "$COLONNADE_DATA/ujiindoorloc/trainingData.csv.gz" in text
-    assert "$COLONNADE_DATA/ujiindoorloc/validationData.csv.gz" in text
+    assert "set COLONNADE_DATA to the folder that has it, or put the data here:" in text
+    assert f"  {folder}/ujiindoorloc/trainingData.csv.gz\n  {folder}/ujiindoorloc/validationData.csv.gz" in text
+
+
+def test_the_default_folder_is_searched(monkeypatch, tmp_path):
+    monkeypatch.delenv("COLONNADE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert not DATASETS["phishing"].available()
+    place = tmp_path / "colonnade" / "data" / "phishing" / "phishing.libsvm.gz"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(gzip.compress(b"0 1:1 3:1\n1 2:1 4:1\n" * 20))
+    assert DATASETS["phishing"].available() and len(DATASETS["phishing"].load().labels) == 40
 
 
 def test_absent_files_name_their_place(monkeypatch, tmp_path, needs_file):
@@ -202,7 +216,7 @@ def test_absent_files_name_their_place(monkeypatch, tmp_path, needs_file):
     with pytest.raises(DataError) as caught:
         needs_file.load()
     text = str(caught.value)
-    assert f"1 of 2 files not found; COLONNADE_DATA is set to {str(tmp_path)!r}" in text
+    assert f"1 of 2 files not found in {tmp_path}; COLONNADE_DATA is set to {str(tmp_path)!r}" in text
     assert str(tmp_path / needs_file.files[1]) in text and str(tmp_path / needs_file.files[0]) not in text
 
 
@@ -212,7 +226,9 @@ def test_broken_files_say_where_to_get_them(name, monkeypatch, tmp_path):
     for file in DATASETS[name].files:
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_bytes(b"\x1f\x8b not what it should be")
-    with pytest.raises(DataError, match=r"could not be read .*Fetch it again from its source"):
+    with pytest.raises(
+        DataError, match=rf"could not be read .*Fetch it again from its source .*colonnade data get {re.escape(name)}"
+    ):
         DATASETS[name]()
 
 

@@ -7,7 +7,6 @@ Calling it gives the three parts of a split; `load` gives all rows.
 from __future__ import annotations
 
 import lzma
-import os
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from colonnade.data.arrange import fewer, hosted
+from colonnade.data.datasets.place import VARIABLE, chosen_by, data_folder
 from colonnade.data.labels import Labels, Task
 from colonnade.data.splits import Split, split
 from colonnade.data.vertical import VerticalData
@@ -27,8 +27,7 @@ from colonnade.errors import ColonnadeError, ConfigError, DataError, MissingDepe
 Metric = Literal["accuracy", "auc", "rmse"]
 Rows = VerticalData | tuple[VerticalData, VerticalData]  # all rows, or (training rows, official test rows)
 
-VARIABLE = "COLONNADE_DATA"  # names the folder that holds the files
-_BROKEN = (OSError, EOFError, ValueError, KeyError, IndexError, zlib.error, zipfile.BadZipFile, lzma.LZMAError)
+BROKEN = (OSError, EOFError, ValueError, KeyError, IndexError, zlib.error, zipfile.BadZipFile, lzma.LZMAError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +45,17 @@ class Dataset:
     source: str  # where the data comes from
     terms: str  # licence or terms of use
     read: Callable[..., Rows]
-    files: tuple[str, ...] = ()  # relative to the folder that COLONNADE_DATA names; empty: scikit-learn brings the data
+    files: tuple[str, ...] = ()  # relative to the data folder; empty: scikit-learn brings the data
     default_parties: int = 2
     party_numbers: tuple[int, ...] | None = None  # the numbers of parties that make sense; None: 2 … number of columns
 
     def available(self) -> bool:
         """Whether all files are there."""
         return not self._missing()
+
+    def paths(self) -> tuple[Path, ...]:
+        """Where the files are expected."""
+        return tuple(data_folder() / file for file in self.files)
 
     def load(self, parties: int | None = None) -> VerticalData:
         """All rows, those of an official test set included, divided among `parties` parties."""
@@ -100,7 +103,7 @@ class Dataset:
         missing = self._missing()
         if missing:
             raise DataError(self._absence(missing))
-        paths = [Path(os.environ[VARIABLE]) / file for file in self.files]
+        paths = self.paths()
         try:
             return self.read(number, *paths)
         except ColonnadeError:
@@ -111,11 +114,11 @@ class Dataset:
             raise MissingDependencyError(
                 f"dataset {self.name!r} needs the package {package!r}. Install it: pip install {package}"
             ) from error
-        except _BROKEN as error:
+        except BROKEN as error:
             where = ", ".join(str(path) for path in paths) or "scikit-learn"
             raise DataError(
                 f"dataset {self.name!r}: {where} could not be read ({type(error).__name__}: {error}). "
-                f"Fetch it again from its source: {self.source}"
+                f"Fetch it again from its source ({self.source}): remove it, then colonnade data get {self.name}"
             ) from error
 
     def _number(self, parties: int | None) -> int:
@@ -136,21 +139,17 @@ class Dataset:
         return int(parties)
 
     def _missing(self) -> tuple[str, ...]:
-        root = os.environ.get(VARIABLE)
-        if not root:
-            return self.files
-        return tuple(file for file in self.files if not (Path(root) / file).is_file())
+        return tuple(file for file, path in zip(self.files, self.paths(), strict=True) if not path.is_file())
 
     def _absence(self, missing: tuple[str, ...]) -> str:
-        """Which files were looked for and where, where they come from and where to put them."""
-        root = os.environ.get(VARIABLE)
-        place = Path(root) if root else Path(f"${VARIABLE}")
-        state = f"{VARIABLE} is set to {root!r}" if root else f"{VARIABLE} is not set, so no folder was searched"
-        way_out = "Put" if root else f"Set {VARIABLE} to the folder of your data sets and put"
-        listed = "\n".join(f"  {place / file}" for file in missing)
+        """Which files were looked for and where, how to get them, and where to put them by hand."""
+        root = data_folder()
+        listed = "\n".join(f"  {root / file}" for file in missing)
         return (
-            f"dataset {self.name!r}: {len(missing)} of {len(self.files)} files not found; {state}.\n"
-            f"It comes from: {self.source}\nTerms: {self.terms}\n{way_out} the data here:\n{listed}"
+            f"dataset {self.name!r}: {len(missing)} of {len(self.files)} files not found in {root}; {chosen_by()}.\n"
+            f"Get it: colonnade data get {self.name}\n"
+            f"It comes from: {self.source}\nTerms: {self.terms}\n"
+            f"Or set {VARIABLE} to the folder that has it, or put the data here:\n{listed}"
         )
 
 

@@ -17,7 +17,7 @@ CRITICAL_TEMPERATURE = 185.0  # K, the highest in the data: targets lie in [0, 1
 NOT_HEARD = -105.0  # dBm, just below the weakest signal in the data
 WEST, EAST = -7696.0, -7299.0  # m, the ends of the campus: targets lie in [0, 1]
 
-_PROPERTIES = (
+PROPERTIES = (
     "atomic_mass",
     "fie",
     "atomic_radius",
@@ -67,12 +67,12 @@ def read_superconduct(parties: int, path: Path) -> VerticalData:
     frame = pd.read_csv(path)
     target = frame.pop("critical_temp").to_numpy(dtype=np.float64) / CRITICAL_TEMPERATURE
     view = numeric(frame.to_numpy(), [str(c) for c in frame.columns])
-    views = _by_property(view, parties) if parties <= len(_PROPERTIES) else blocks(view, parties)
+    views = _by_property(view, parties) if parties <= len(PROPERTIES) else blocks(view, parties)
     return VerticalData(views, target, task="regression")
 
 
 def _by_property(view: View, parties: int) -> dict[str, View]:
-    shares = [share.tolist() for share in np.array_split(np.array(_PROPERTIES), parties)]
+    shares = [share.tolist() for share in np.array_split(np.array(PROPERTIES), parties)]
     return {
         "+".join(share): pick(view, [c for c in view.columns if c.endswith(tuple(f"_{p}" for p in share))])
         for share in shares
