@@ -38,9 +38,14 @@ class Row:
         return [
             self.data,
             self.labels,
-            *(score_text(score.mean, score.std) for score in scores),
-            *(bytes_text(score.bytes) for score in sent),
+            *(_unbroken(score_text(score.mean, score.std)) for score in scores),
+            *(_unbroken(bytes_text(score.bytes)) for score in sent),
         ]
+
+
+def _unbroken(text: str) -> str:
+    """`text` with spaces at which a narrow table does not break the line."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def rows() -> list[Row]:
