@@ -33,7 +33,8 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_readme_runs_from_top_to_bottom(clean: Path) -> None:
-    assert problems(README, clean) == []
+    found = problems(README, clean)
+    assert not found, "\n".join(found)
 
 
 def test_every_block_is_of_a_known_kind_and_most_run() -> None:
