@@ -19,7 +19,7 @@ from colonnade.bench.compare import Outcome, grid, run_grid
 from colonnade.bench.files import write_json
 from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.errors import ConfigError, raise_all
-from colonnade.methods.options import describe_options, one_of, parse_settings
+from colonnade.methods.options import describe_options, one_of, own_settings, parse_settings
 from colonnade.methods.store import method_named
 from colonnade.report.privacy import privacy_line
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
@@ -76,9 +76,10 @@ def run_once(
 ) -> None:  # fmt: skip
     """Train one method once; print its scores and its traffic; write what was asked for."""
     problems: list[str] = []
+    options = own_settings(method.partition(":")[0].strip(), parse_settings(settings))
     cell = Cell(
         method, data, number_of(labels, "--labels", problems), fraction_of(aligned, problems), seed,
-        options=parse_settings(settings), with_map=out is not None, **arranged(arrangement, problems),
+        options=options, with_map=out is not None, **arranged(arrangement, problems),
     )  # fmt: skip
     check_json(json_, problems)
     raise_all(problems, ConfigError, "run")

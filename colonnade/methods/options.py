@@ -91,10 +91,27 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     """`["epochs=5", "join=mean"]` as options."""
     problems = [f"{s!r} is not key=value." for s in settings if "=" not in s]
     raise_all(problems, ConfigError, "--set")
-    return {
-        key.strip().replace("-", "_"): parse_value(value.strip())
-        for key, _, value in (s.partition("=") for s in settings)
-    }
+    return {_key(key.strip()): parse_value(value.strip()) for key, _, value in (s.partition("=") for s in settings)}
+
+
+def _key(text: str) -> str:
+    """An option with underscores; the method before the point keeps its dashes, as in `ss-vfl-i.batch-size`."""
+    method, point, option = text.rpartition(".")
+    return method + point + option.replace("-", "_")
+
+
+def own_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run of one method: `epochs`, or `METHOD.epochs`, which comes after it."""
+    found: dict[str, Any] = {}
+    wrong = []
+    for key, value in sorted(settings.items(), key=lambda item: "." in item[0]):
+        owner, _, option = key.rpartition(".")
+        if owner in ("", method):
+            found[option] = value
+        else:
+            wrong.append(f"{key!r} is for {owner!r}, and this run is of {method!r}. Use {method}.{option} or {option}.")
+    raise_all(wrong, ConfigError, "--set")
+    return found
 
 
 def is_number(value: object) -> bool:
