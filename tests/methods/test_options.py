@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
+import numpy as np
 import pytest
 
 import colonnade as cn
 from colonnade.bench.compare import grid
 from colonnade.methods.options import own_settings, parse_settings
+from tests.conftest import make_data
+from tests.methods.small import small
 
 every_method = pytest.mark.parametrize("name", list(cn.METHODS))
 
@@ -30,3 +34,35 @@ def test_of_two_settings_the_one_that_names_the_method_wins() -> None:
 def test_a_setting_for_another_method_is_refused() -> None:
     with pytest.raises(cn.ConfigError, match=r"'local.epochs' is for 'local', and this run is of 'splitnn'."):
         own_settings("splitnn", {"local.epochs": 3})
+
+
+def of_numpy(value: Any) -> Any:
+    """The same option as numpy's kinds."""
+    kinds = {bool: np.bool_, int: np.int64, float: np.float64, tuple: lambda v: tuple(map(of_numpy, v))}
+    return kinds[type(value)](value) if type(value) in kinds else value
+
+
+@every_method
+def test_numbers_of_numpy_are_options_like_others(name: str) -> None:
+    model = small(name)
+    given = {key: of_numpy(value) for key, value in model.get_params().items()}
+    made = cn.METHODS[name](**given)
+    assert made.get_params() == model.get_params()
+    for key, value in made.get_params().items():
+        assert type(value) is type(getattr(model, key)), key
+        assert not isinstance(value, tuple) or not any(isinstance(v, np.generic) for v in value), key
+
+
+def test_numbers_of_numpy_in_mappings() -> None:
+    speeds = {"shop": np.float64(0.5)}
+    assert type(cn.VAFL(speeds=speeds).speeds["shop"]) is float and type(speeds["shop"]) is np.float64
+
+
+@every_method
+def test_a_bad_option_set_later_is_refused_before_anything_else(name: str) -> None:
+    model = small(name)
+    option = next(key for key in ("epochs", "trees", "iterations", "seed") if hasattr(model, key))
+    setattr(model, option, -5)
+    with pytest.raises(cn.ConfigError, match=rf"{option} must be a whole number of at least \d. Got -5."):
+        model.fit(make_data(rows=60))
+    assert not hasattr(model, "history_")
