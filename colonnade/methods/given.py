@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from colonnade.data.joining import check_ids_left_as_columns
 from colonnade.data.splits import Split
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import DataError
@@ -36,6 +37,7 @@ def tables(given: Any) -> Mapping[str, Any]:
         return given.views
     if not isinstance(given, Mapping):
         raise DataError(f"give VerticalData, or a table by party: {{'bank': bank_df, …}}. Got {type(given).__name__}.")
+    check_ids_left_as_columns(given)
     return given
 
 
