@@ -19,6 +19,8 @@ from colonnade.bench.compare import Outcome, grid, run_grid
 from colonnade.bench.files import write_json
 from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.errors import ConfigError, raise_all
+from colonnade.methods.base import MARKER
+from colonnade.methods.folder import check_replaceable
 from colonnade.methods.options import describe_options, one_of, own_settings, parse_settings
 from colonnade.methods.store import method_named
 from colonnade.report.privacy import privacy_line
@@ -86,6 +88,7 @@ def run_once(
     cell.build()
     if out is not None:
         check_out(out, "record.json")
+        check_replaceable(out / "model", MARKER)
     with progress() as bars:
         record, model = run_cell(cell, _bar(bars, method))
     _print_run(record)

@@ -6,8 +6,6 @@ Options in the constructor, checked there; `fit` returns self; what training fou
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from colonnade.data.ids import Ids, locate
 from colonnade.data.labels import Labels, Task, as_labels
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ColonnadeError, ConfigError, DataError, raise_all
+from colonnade.methods.folder import new_folder
 from colonnade.methods.given import tables, tables_and_labels, training_rows
 from colonnade.methods.options import Options, at_least
 from colonnade.metrics import check_metric, default_metric, score, scores
@@ -28,6 +27,7 @@ from colonnade.wire.meter import Traffic
 
 Progress = Callable[[str, int, int], None]  # phase, steps done, steps in all
 FORMAT = 1
+MARKER = "model.json"
 ABSENT = ("error", "zero")
 
 
@@ -214,35 +214,25 @@ class Method(Options):
         return out
 
     def save(self, folder: str | Path) -> Path:
-        """Write the model as safetensors and JSON. The folder appears complete or not at all."""
+        """Write the model as safetensors and JSON. The folder appears complete or not at all.
+
+        It must be new, empty, or hold an earlier saved model and nothing else.
+        """
         from safetensors.torch import save_file
 
         self._check_fitted()
-        folder = Path(folder)
-        if folder.exists() and any(folder.iterdir()) and not (folder / "model.json").exists():
-            raise ConfigError(f"{folder} exists and holds no saved model. Choose an empty or new folder.")
         own, tensors = self._state()
+        names = {name: f"{name}.safetensors" for name in tensors}
         shared = {
-            "format": FORMAT, "method": self.name, "options": self.options_json(), "task": self.task_,
-            "metric": self.metric_, "active": self.active_, "history": self.history_,
-            "traffic": self.traffic_.to_json(),
+            "format": FORMAT, "method": self.name, "files": [MARKER, *names.values()],
+            "options": self.options_json(), "task": self.task_, "metric": self.metric_, "active": self.active_,
+            "history": self.history_, "traffic": self.traffic_.to_json(),
         }  # fmt: skip
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
-        try:
-            (draft / "model.json").write_text(json.dumps({**shared, **own}, indent=1))
+        with new_folder(Path(folder), MARKER) as draft:
+            (draft / MARKER).write_text(json.dumps({**shared, **own}, indent=1))
             for name, content in tensors.items():
-                save_file(
-                    {k: v.detach().cpu().contiguous().clone() for k, v in content.items()},
-                    draft / f"{name}.safetensors",
-                )
-            if folder.exists():
-                shutil.rmtree(folder)
-            draft.chmod(0o755)
-            draft.rename(folder)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-        return folder
+                save_file({k: v.detach().cpu().contiguous().clone() for k, v in content.items()}, draft / names[name])
+        return Path(folder)
 
 
 def classes_json(classes: npt.NDArray[Any]) -> dict[str, Any]:
