@@ -78,6 +78,9 @@ def run(
         Path | None, typer.Option(help="Folder for the record, the model, the audit log and the report.")
     ] = None,
     json_: Json = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also say how many threads the run takes, and why.")
+    ] = False,
 ) -> None:
     """Train one method once and score it on test rows.
 
@@ -85,7 +88,7 @@ def run(
     """
     from colonnade.console import run_once
 
-    run_once(method, data, labels, aligned, seed, (parties, active, rows, bias), settings or [], out, json_)
+    run_once(method, data, labels, aligned, seed, (parties, active, rows, bias), settings or [], out, json_, verbose)
 
 
 @app.command()

@@ -74,7 +74,7 @@ def show_options(method: str, json_: Path | None) -> None:
 
 def run_once(
     method: str, data: str, labels: str | None, aligned: str, seed: int, arrangement: Arrangement,
-    settings: list[str], out: Path | None, json_: Path | None,
+    settings: list[str], out: Path | None, json_: Path | None, verbose: bool = False,
 ) -> None:  # fmt: skip
     """Train one method once; print its scores and its traffic; write what was asked for."""
     problems: list[str] = []
@@ -90,7 +90,8 @@ def run_once(
         check_out(out, "record.json")
         check_replaceable(out / "model", MARKER)
     with progress() as bars:
-        record, model = run_cell(cell, _bar(bars, method))
+        told = bars.console.print if verbose else None
+        record, model = run_cell(cell, _bar(bars, method), told=told)
     _print_run(record)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
