@@ -21,8 +21,9 @@ from colonnade.bench.files import write_json
 from colonnade.bench.references import references
 from colonnade.bench.tuning import best_of_tries, tries_of
 from colonnade.errors import ConfigError, raise_all
-from colonnade.methods.base import Method
-from colonnade.methods.options import one_of, parse_settings
+from colonnade.methods.base import MARKER, Method
+from colonnade.methods.folder import check_replaceable
+from colonnade.methods.options import one_of, own_settings, parse_settings
 from colonnade.report.kinds import KINDS, too_little
 from colonnade.report.privacy import privacy_line
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
@@ -36,22 +37,25 @@ BEST, CLOSE = "*", "•"  # seen without bold too: in a file, a pipe, a terminal
 
 def run_once(
     method: str, data: str, labels: str | None, aligned: str, seed: int, arrangement: Arrangement,
-    settings: list[str], alone: bool, out: Path | None, json_: Path | None,
+    settings: list[str], alone: bool, out: Path | None, json_: Path | None, verbose: bool = False,
 ) -> None:  # fmt: skip
     """Train one method once; print its scores, what to hold them against, and its traffic; write what was asked for."""
     problems: list[str] = []
+    options = own_settings(method.partition(":")[0].strip(), parse_settings(settings))
     cell = Cell(
         method, data, number_of(labels, "--labels", problems), fraction_of(aligned, problems), seed,
-        options=parse_settings(settings), with_map=out is not None, **arranged(arrangement, problems),
+        options=options, with_map=out is not None, **arranged(arrangement, problems),
     )  # fmt: skip
     check_json(json_, problems)
     raise_all(problems, ConfigError, "run")
     cell.build()
     if out is not None:
         check_out(out, "record.json")
+        check_replaceable(out / "model", MARKER)
     with progress() as bars:
         parts, metric = cell.split()
-        record, model = run_cell(cell, _bar(bars, method), (parts, metric))
+        told = bars.console.print if verbose else None
+        record, model = run_cell(cell, _bar(bars, method), (parts, metric), told=told)
         if out is not None:  # before anything else is trained, so that an interruption does not lose the run
             _save_run(out, record, model)
         found, reason = references(cell, parts, metric, train=alone, progress=_bar(bars, "active party alone"))

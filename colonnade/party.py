@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 EVAL_ROWS = 1 << 15  # rows encoded at a time when no gradient is needed
 
 
+def unheard(phase: str, done: int, total: int) -> None:
+    """Nobody listens to the progress."""
+
+
 class Party:
     """What every party has: a name, rows of its own, and an encoder for them.
 
@@ -72,7 +76,11 @@ class Party:
         self.lessons = 0  # learnt privately so far
         self.keeper: Keeper | None = None
         self.secret: bytes | None = None  # what noise and masks are drawn from; None: from the run's seed, or afresh
-        self.progress: Callable[[str, int, int], None] = lambda phase, done, total: None  # heard at this party alone
+        self.progress: Callable[[str, int, int], None] = unheard  # heard at this party alone
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle and copy keep: everything but the listener, which belongs to the call of `fit`."""
+        return {**self.__dict__, "progress": unheard}
 
     def fit_preprocessor(self) -> None:
         """Learn this party's scales and vocabularies from its training rows, and make the training table."""

@@ -114,6 +114,10 @@ def test_run_out_holds_record_model_audit_and_report(colonnade: Any, tmp_path: P
     code, _, err = colonnade("run", "splitnn", "--data", "wine", *TINY, "--out", "other")
     assert code == 2 and "--out other holds other files. Name a new or empty folder." in err
     assert files(tmp_path / "other") == {"thesis.txt"}
+    (folder / "model" / "notes.txt").write_text("precious")
+    code, out, err = colonnade("run", "splitnn", "--data", "wine", *TINY, "--out", "my/run")
+    assert code == 2 and "my/run/model also holds what was not written with model.json: notes.txt." in err
+    assert "splitnn on wine" not in out and "model/notes.txt" in files(folder)  # said before training
 
 
 # refusals: exit code 2, one message, no traceback, nothing written ----------------------------------------------------

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import colonnade
+from colonnade.bench.threads import Rule, limited
 from colonnade.data.arrange import biased
 from colonnade.data.datasets import dataset
 from colonnade.data.datasets.dataset import Dataset, joined
@@ -160,18 +161,41 @@ def parse_method(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def run_cell(
-    cell: Cell, progress: Callable[[str, int, int], None] | None = None, rows: tuple[Split, str] | None = None
+    cell: Cell,
+    progress: Callable[[str, int, int], None] | None = None,
+    rows: tuple[Split, str] | None = None,
+    rule: Rule | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, Any], Method]:
-    """Train and score one cell: its record, and the trained method. `rows` are those of `cell.split()`, if known."""
+    """Train and score one cell: its record, and the trained method.
+
+    Args:
+        cell: what to run.
+        progress: called with phase, steps done and steps in all.
+        rows: those of `cell.split()`, if known.
+        rule: how many threads it takes; by default those of a run alone.
+        told: called with a line for somebody who wants to know more.
+    """
     model = cell.build()
     parts, metric = rows or cell.split()
+    threads = (rule or Rule.here()).of(parts.train)
+    if told is not None:
+        told(f"threads: {threads.number} ({threads.why})")
+    with limited(threads.number):
+        return _run(cell, model, parts, metric, progress), model
+
+
+def _run(
+    cell: Cell, model: Method, parts: Split, metric: str, progress: Callable[[str, int, int], None] | None
+) -> dict[str, Any]:
+    """Train and score the method: the record."""
     started = time.perf_counter()
     model.fit(parts.train, parts.valid, metric=metric, progress=progress)
     seconds = time.perf_counter() - started
     found = {k: v for k, v in model.scores(parts.test.views, parts.test.labels).items() if math.isfinite(v)}
     if metric not in found:
         raise DataError(f"{metric} is not defined on the {len(parts.test.labels)} test rows. Name another metric.")
-    record = {
+    record: dict[str, Any] = {
         "method": cell.method,
         "kind": model.kind,
         "data": cell.data,
@@ -199,7 +223,7 @@ def run_cell(
         record["privacy"] = privacy
     if cell.with_map and isinstance(model, NetworkMethod):
         record["map"] = joint_map(model, parts, cell.seed)
-    return record, model
+    return record
 
 
 def sizes(parts: Split) -> dict[str, int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from colonnade.bench.cell import Cell, parse_method, run_cell
 from colonnade.bench.files import write_json
+from colonnade.bench.threads import Rule
 from colonnade.errors import ColonnadeError, ConfigError, did_you_mean, raise_all
 from colonnade.methods.store import method_named
 
@@ -120,21 +121,17 @@ def _path(folder: Path, cell: Cell) -> Path:
 
 def _run(cells: Sequence[Cell], folder: Path, jobs: int) -> Iterator[Outcome]:
     if jobs == 1 or len(cells) <= 1:
-        yield from (_one(cell, folder, None) for cell in cells)
+        yield from (_one(cell, folder, Rule.here()) for cell in cells)
         return
-    from joblib import Parallel, cpu_count, delayed
+    from joblib import Parallel, delayed
 
-    threads = max(1, cpu_count() // jobs)
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(_one)(c, folder, threads) for c in cells)
+    rule = Rule.here(jobs)  # now: joblib sets the variables of its workers
+    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(_one)(c, folder, rule) for c in cells)
 
 
-def _one(cell: Cell, folder: Path, threads: int | None) -> Outcome:
-    if threads is not None:
-        import torch
-
-        torch.set_num_threads(threads)
+def _one(cell: Cell, folder: Path, rule: Rule) -> Outcome:
     try:
-        record, _ = run_cell(cell)
+        record, _ = run_cell(cell, rule=rule)
     except ColonnadeError as error:
         return Outcome(cell, error=str(error))
     except Exception as error:  # whatever ends one run must not end the others

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from colonnade.bench.cell import Cell
+from colonnade.bench.threads import Rule, limited
 from colonnade.data.splits import Split
 from colonnade.errors import ColonnadeError
 from colonnade.methods.base import Method
@@ -52,7 +53,8 @@ def references(
         return References(None, guess), f"party {parts.train.active!r} has labels and no columns"
     try:
         alone = replace(cell, method=Local.name, options=_shared(cell, model)).build()
-        alone.fit(parts.train, parts.valid, metric=metric, progress=progress)
+        with limited(Rule.here().of(parts.train).number):
+            alone.fit(parts.train, parts.valid, metric=metric, progress=progress)
         return References(alone.score(parts.test.views, parts.test.labels), guess), ""
     except ColonnadeError as error:  # the run itself is done: it is shown, and this beside it
         return References(None, guess), str(error)

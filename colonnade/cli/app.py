@@ -100,6 +100,9 @@ def run(
         Path | None, typer.Option(help="Folder for the record, the model, the audit log and the report.")
     ] = None,
     json_: Json = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also say how many threads the run takes, and why.")
+    ] = False,
 ) -> None:
     """Train one method once and score it on test rows.
 
@@ -107,7 +110,8 @@ def run(
     """
     from colonnade.console import run_once
 
-    run_once(method, data, labels, aligned, seed, (parties, active, rows, bias), settings or [], alone, out, json_)
+    arrangement = parties, active, rows, bias
+    run_once(method, data, labels, aligned, seed, arrangement, settings or [], alone, out, json_, verbose)
 
 
 @app.command(rich_help_panel=TRY)

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from colonnade.data.splits import Split
-from colonnade.data.vertical import VerticalData
+from colonnade.data.vertical import SERVER, VerticalData
 from colonnade.data.view import View
 from colonnade.errors import ConfigError, did_you_mean
 
-SERVER = "server"  # a party that has labels and no columns (Castiglia et al. 2022, Zhang et al. 2024)
 HOST, GUEST = "host", "guest"  # the parties of a biased division
 _FIXED = 0x10F3  # the draw of fewer rows does not depend on a run's seed
 

@@ -320,7 +320,9 @@ def _vertical(path: Path, parties: Iterable[_Party], frames: Mapping[str, pd.Dat
     if not views:
         raise DataError(f"{path}: no party has a column besides id and label. Add a party that has some.")
     try:
-        return VerticalData(views, labels, active, task=task, categorical=categorical)
+        return VerticalData(
+            views, labels, active, task=task, categorical=categorical, join="id", label_only=active not in views
+        )
     except DataError as error:
         raise DataError(
             f"{path}: {error}\nIn the description, columns = […] says which columns are used, and categorical = […] "

@@ -6,16 +6,22 @@ its label. The rows that are neither are kept: most methods learn from them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from colonnade.data.frames import parts_of
 from colonnade.data.ids import Ids, common, locate, shown, usable
+from colonnade.data.joining import Join, by_position, check_join, needs_ids, positioned_labels
 from colonnade.data.labels import Labels, Task, as_labels, check_task, infer_task
+from colonnade.data.leaks import find_label
 from colonnade.data.view import MISSING, View, as_view
 from colonnade.errors import DataError, did_you_mean, raise_all
+
+SERVER = "server"  # a party that has labels and no columns (Castiglia et al. 2022, Zhang et al. 2024)
 
 
 class VerticalData:
@@ -26,10 +32,13 @@ class VerticalData:
             without ids has the ids 0, 1, 2, …
         labels: Series by id, `(array, ids)`, or an array in the row order of the active party's view. Missing means
             unlabelled.
-        active: the party that holds the labels; the first view by default. A name without a view is a party that has
-            labels and no columns.
+        active: the party that holds the labels; the first view by default. "server" is a party that has labels and no
+            columns.
         task: "binary", "multiclass" or "regression"; inferred from the labels when left out.
         categorical: party name to the columns that hold categories although they look like numbers.
+        join: "id" joins rows by the index, also where it is 0, 1, 2, …; "position" joins row k of every table. By
+            default rows are joined by id, and tables whose index nobody set are refused.
+        label_only: whether `active` is a party with labels and no columns, under a name other than "server".
     """
 
     views: dict[str, View]
@@ -45,21 +54,32 @@ class VerticalData:
         *,
         task: Task | None = None,
         categorical: Mapping[str, Sequence[str]] | None = None,
+        join: Join | None = None,
+        label_only: bool = False,
     ) -> None:
         check_task(task)
+        check_join(join)
         problems: list[str] = []
         if not isinstance(views, Mapping) or not views:
             raise DataError("views must map party names to tables. Got none. Use {'bank': bank_df, 'shop': shop_df}.")
+        given = {str(name): view for name, view in views.items()}
         categorical = categorical or {}
         for name in categorical:
             if name not in views:
                 problems.append(f"categorical names the party {name!r}, which has no view. {did_you_mean(name, views)}")
         self.views = {str(n): as_view(v, str(n), categorical.get(n, ()), problems) for n, v in views.items()}
-        self.active = next(iter(self.views)) if active is None else str(active)
-        own = self.views.get(self.active)
+        self.active = next(iter(given)) if active is None else str(active)
+        _check_active(self.active, given, label_only, problems)
+        if join is None and (reason := needs_ids(given)) is not None:
+            raise_all([*problems, reason], DataError, "The data cannot be used")
+        rows = self.views.get(self.active)
+        if join == "position":
+            self.views = by_position(given, self.views, problems)
+            rows = next(iter(self.views.values()))
+            labels = positioned_labels(labels, rows.ids, problems)
         unreadable: list[str] = []
-        ids = None if own is None else own.ids
-        self.labels = as_labels(labels, ids, f"labels of party {self.active!r}", unreadable)
+        where = f"labels of party {self.active!r}"
+        self.labels = as_labels(labels, None if rows is None else rows.ids, where, unreadable)
         problems += unreadable
         self.task = task or infer_task(self.labels.values)
         for name, view in self.views.items():
@@ -69,8 +89,47 @@ class VerticalData:
             self.labels = _with_a_row(self.labels, self.active, self.views, problems)
             _check_labels(self.labels, self.task, self.active, problems)
         raise_all(problems, DataError, "The data cannot be used")
+        self._look_for_label(str(getattr(labels, "name", "")))
         if self.task == "regression":
             self.labels = Labels(self.labels.ids, self.labels.values.astype(np.float64))
+
+    def _look_for_label(self, name: str) -> None:
+        """Refuse the label among the active party's columns; warn once of columns that nearly are it."""
+        view = self.views.get(self.active)
+        if view is None:
+            return
+        refused, warned = find_label(view, self.labels, self.task, f"party {self.active!r}", name)
+        raise_all(refused, DataError, "The data cannot be used")
+        if warned:
+            warnings.warn(" ".join(warned), UserWarning, stacklevel=3)
+
+    @classmethod
+    def from_frames(
+        cls,
+        frames: Mapping[str, Any],
+        id: str | Mapping[str, str],
+        label: str,
+        active: str | None = None,
+        *,
+        task: Task | None = None,
+        categorical: Mapping[str, Sequence[str]] | None = None,
+    ) -> VerticalData:
+        """Data from one DataFrame per party, as `pd.read_csv` gives them.
+
+        Args:
+            frames: party name to DataFrame.
+            id: the column that says whose row it is, or the index of that name; one name, or one by party.
+            label: the column with the labels, which one party has.
+            active: that party; found by the column when left out. With no column but id and label, it takes part with
+                its labels alone.
+            task: as for `VerticalData`.
+            categorical: as for `VerticalData`.
+        """
+        parts = parts_of(frames, id, label, active)
+        return cls(
+            parts.views, parts.labels, parts.active, task=task, categorical=categorical, join="id",
+            label_only=parts.label_only,
+        )  # fmt: skip
 
     @classmethod
     def of(cls, views: dict[str, View], labels: Labels, active: str, task: Task) -> VerticalData:
@@ -108,6 +167,17 @@ class VerticalData:
             f"{name}{'*' if name == self.active else ''} {len(v)}x{v.width}" for name, v in self.views.items()
         )
         return f"VerticalData({rows}; {len(self.aligned)} aligned, {len(self.labels)} labelled, {self.task})"
+
+
+def _check_active(active: str, views: Mapping[str, Any], label_only: bool, problems: list[str]) -> None:
+    """The active party has a view, or is said to have none."""
+    if label_only and active in views:
+        problems.append(f"label_only=True, but party {active!r} has columns. Leave label_only out, or its view.")
+    elif not label_only and active not in views and active != SERVER:
+        problems.append(
+            f"active={active!r} has no view. {did_you_mean(active, [*views, SERVER])} "
+            f"Use active='server', or label_only=True, for a party that has labels and no columns."
+        )
 
 
 def _check_columns(view: View, where: str, problems: list[str]) -> None:

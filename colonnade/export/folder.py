@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from colonnade.errors import ConfigError
 from colonnade.export.graph import need_onnx
 from colonnade.export.parts import ATOL, Exported, export_encoder, export_head, file_names
 from colonnade.methods.base import Method
+from colonnade.methods.folder import check_replaceable, new_folder
 from colonnade.methods.network import NetworkMethod
 from colonnade.methods.options import above, one_of
 from colonnade.party import Party
@@ -37,32 +36,20 @@ def export_onnx(model: Method, folder: str | Path, *, categories: str = "text", 
     folder = Path(folder)
     _check(model, folder, categories, atol)
     assert isinstance(model, NetworkMethod)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
-    try:
-        index = _write(model, draft, categories, atol)
-        if folder.exists():
-            shutil.rmtree(folder)
-        draft.chmod(0o755)
-        draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return index
+    with new_folder(folder, INDEX) as draft:
+        return _write(model, draft, categories, atol)
 
 
 def _check(model: Method, folder: Path, categories: str, atol: float) -> None:
     problems: list[str] = []
     one_of(problems, "categories", categories, CATEGORIES)
     above(problems, "atol", atol, 0)
-    if folder.is_file():
-        problems.append(f"{folder} is a file. Name a folder.")
-    elif folder.exists() and any(folder.iterdir()) and not (folder / INDEX).exists():
-        problems.append(f"{folder} holds other files. Name a new or empty folder.")
     if not isinstance(model, NetworkMethod):
         name = getattr(model, "name", type(model).__name__)
         problems.append(f"{name} has no networks that could be exported. Export a method with encoders and a head.")
     if problems:
         raise ConfigError(f"export: {' '.join(problems)}")
+    check_replaceable(folder, INDEX)
     model._check_fitted()
     need_onnx()
 
@@ -82,6 +69,7 @@ def _write(model: NetworkMethod, draft: Path, categories: str, atol: float) -> d
         "encoders": {name: _entry(made) for name, made in encoders.items()},
         "head": {**_entry(head), "inputs": {i["party"]: slot for slot, i in head.facts["inputs"].items()}},
         "classes": head.facts["classes"], "atol": atol, "notes": notes(model),
+        "files": sorted([INDEX, *(path.name for path in draft.iterdir())]),
     }  # fmt: skip
     (draft / INDEX).write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return index

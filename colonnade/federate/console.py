@@ -11,7 +11,7 @@ from colonnade.federate.processes import check_site, open_kit, running
 from colonnade.federate.reach import heard_by
 from colonnade.federate.table import read_site_table
 from colonnade.federate.training import Faults, train
-from colonnade.methods.options import parse_settings
+from colonnade.methods.options import own_settings, parse_settings
 from colonnade.methods.store import method_named
 
 
@@ -25,7 +25,7 @@ def train_and_show(
     name = method or file.method
     if name is None:
         raise ConfigError(f'{site} names no method. Add [method] with name = "…" to it, or use --method.')
-    options = {**(file.options if name == file.method else {}), **parse_settings(settings)}
+    options = {**(file.options if name == file.method else {}), **own_settings(name, parse_settings(settings))}
     made = method_named(name)(**options)  # a wrong option is found here
     last = ""
 

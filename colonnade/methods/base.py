@@ -6,8 +6,6 @@ Options in the constructor, checked there; `fit` returns self; what training fou
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,6 +20,8 @@ from colonnade.data.ids import Ids, locate
 from colonnade.data.labels import Labels, Task, as_labels
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ColonnadeError, ConfigError, DataError, raise_all
+from colonnade.methods.folder import new_folder
+from colonnade.methods.given import tables, tables_and_labels, training_rows
 from colonnade.methods.options import Options, at_least
 from colonnade.metrics import check_metric, default_metric, score, scores
 from colonnade.wire.meter import Traffic
@@ -29,6 +29,7 @@ from colonnade.wire.meter import Traffic
 Progress = Callable[[str, int, int], None]  # phase, steps done, steps in all
 Kind = Literal["federated", "alone", "pooled"]  # pooled: all columns in one place, a reference that is not federated
 FORMAT = 1
+MARKER = "model.json"
 ABSENT = ("error", "zero")
 
 
@@ -74,8 +75,8 @@ class Method(Options):
 
     def fit(
         self,
-        data: VerticalData,
-        validation: VerticalData | None = None,
+        data: VerticalData | Mapping[str, Any],
+        validation: Any = None,
         *,
         metric: str | None = None,
         progress: Progress | None = None,
@@ -83,12 +84,15 @@ class Method(Options):
         """Train on `data`.
 
         Args:
-            data: the parties' training rows.
+            data: the parties' training rows; or tables by party, the active party's first, and then `validation` is
+                their labels.
             validation: labelled rows of all parties for early stopping and selection; none of them may be in `data`.
                 Without it, training runs for all its epochs.
             metric: what `score` and the history report; accuracy or R² by default.
             progress: called with phase, steps done and steps in all.
         """
+        self.check_options()
+        data, validation = training_rows(data, validation)
         if data.task not in self.tasks:
             from colonnade.methods import METHODS
 
@@ -133,11 +137,11 @@ class Method(Options):
         """The classes, in the order of `predict_proba`'s columns."""
         raise TypeError(f"{type(self).__name__} does not define classes_")
 
-    def predict_proba(self, views: Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[Any]:
+    def predict_proba(self, views: VerticalData | Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[Any]:
         """Class probabilities, (N, C), in the row order of the active party's view.
 
         Args:
-            views: party name to table, as in training.
+            views: party name to table, as in training; or `VerticalData`.
             absent: what to do about rows that a party does not hold: "error", or "zero" (go on with a zero
                 representation, as Wu et al. 2022, App. C do, or with missing values where all columns are in one
                 place; `absent_` then says how many rows each party lacked).
@@ -148,32 +152,43 @@ class Method(Options):
             raise ConfigError(
                 "predict_proba is for classification, and this model was trained for regression. Use predict."
             )
-        return self._outputs(views, absent)[1]
+        return self._outputs(tables(views), absent)[1]
 
-    def predict(self, views: Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[Any]:
+    def predict(self, views: VerticalData | Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[Any]:
         """Classes or targets, (N,), in the row order of the active party's view."""
         self._check_fitted()
         check_absent(absent)
-        out = self._outputs(views, absent)[1]
+        out = self._outputs(tables(views), absent)[1]
         return out if self.task_ == "regression" else self.classes_[out.argmax(axis=1)]
 
     def score(
-        self, views: Mapping[str, Any], labels: Any, *, metric: str | None = None, absent: str = "error"
+        self,
+        views: VerticalData | Mapping[str, Any],
+        labels: Any = None,
+        *,
+        metric: str | None = None,
+        absent: str = "error",
     ) -> float:
-        """The metric named in `fit` (accuracy or R² by default) on given rows."""
+        """The metric named in `fit` (accuracy or R² by default) on given rows.
+
+        `VerticalData` brings its own labels; tables by party need `labels`.
+        """
         truth, out = self._truth_and_outputs(views, labels, absent)
         return score(check_metric(metric or self.metric_, self.task_), truth, out, self.classes_)
 
-    def scores(self, views: Mapping[str, Any], labels: Any, *, absent: str = "error") -> dict[str, float]:
-        """Every metric that fits the task."""
+    def scores(
+        self, views: VerticalData | Mapping[str, Any], labels: Any = None, *, absent: str = "error"
+    ) -> dict[str, float]:
+        """Every metric that fits the task, on rows given as for `score`."""
         truth, out = self._truth_and_outputs(views, labels, absent)
         return scores(truth, out, self.classes_, self.task_)
 
     def _truth_and_outputs(
-        self, views: Mapping[str, Any], labels: Any, absent: str
+        self, given: VerticalData | Mapping[str, Any], labels: Any, absent: str
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         self._check_fitted()
         check_absent(absent)
+        views, labels = tables_and_labels(given, labels)
         ids, out = self._outputs(views, absent)
         problems: list[str] = []
         known: Labels = as_labels(labels, ids, "labels", problems)
@@ -209,35 +224,25 @@ class Method(Options):
         return out
 
     def save(self, folder: str | Path) -> Path:
-        """Write the model as safetensors and JSON. The folder appears complete or not at all."""
+        """Write the model as safetensors and JSON. The folder appears complete or not at all.
+
+        It must be new, empty, or hold an earlier saved model and nothing else.
+        """
         from safetensors.torch import save_file
 
         self._check_fitted()
-        folder = Path(folder)
-        if folder.exists() and any(folder.iterdir()) and not (folder / "model.json").exists():
-            raise ConfigError(f"{folder} exists and holds no saved model. Choose an empty or new folder.")
         own, tensors = self._state()
+        names = {name: f"{name}.safetensors" for name in tensors}
         shared = {
-            "format": FORMAT, "method": self.name, "options": self.options_json(), "task": self.task_,
-            "metric": self.metric_, "active": self.active_, "history": self.history_,
-            "traffic": self.traffic_.to_json(),
+            "format": FORMAT, "method": self.name, "files": [MARKER, *names.values()],
+            "options": self.options_json(), "task": self.task_, "metric": self.metric_, "active": self.active_,
+            "history": self.history_, "traffic": self.traffic_.to_json(),
         }  # fmt: skip
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
-        try:
-            (draft / "model.json").write_text(json.dumps({**shared, **own}, indent=1))
+        with new_folder(Path(folder), MARKER) as draft:
+            (draft / MARKER).write_text(json.dumps({**shared, **own}, indent=1))
             for name, content in tensors.items():
-                save_file(
-                    {k: v.detach().cpu().contiguous().clone() for k, v in content.items()},
-                    draft / f"{name}.safetensors",
-                )
-            if folder.exists():
-                shutil.rmtree(folder)
-            draft.chmod(0o755)
-            draft.rename(folder)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-        return folder
+                save_file({k: v.detach().cpu().contiguous().clone() for k, v in content.items()}, draft / names[name])
+        return Path(folder)
 
 
 def classes_json(classes: npt.NDArray[Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from colonnade.data.vertical import VerticalData
 from colonnade.data.view import MISSING, View, as_view
 from colonnade.errors import DataError, raise_all
 from colonnade.methods.base import Kind, Progress
+from colonnade.methods.given import tables
 from colonnade.methods.local import Local
 from colonnade.wire.message import Value
 
@@ -141,10 +142,10 @@ class Combined(Local):
         assert made is not None
         return merge_given(views, made, self.parties_, self.active_, absent)
 
-    def transform(self, views: Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[np.float32]:
+    def transform(self, views: VerticalData | Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[np.float32]:
         """The representation that the head reads, (N, D)."""
         self._check_fitted()
-        return super().transform({EVERYONE: self._merge(views, absent)[0]}, absent=absent)
+        return super().transform({EVERYONE: self._merge(tables(views), absent)[0]}, absent=absent)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         own, tensors = super()._state()

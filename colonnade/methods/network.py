@@ -24,6 +24,7 @@ from colonnade.errors import ConfigError, DataError, raise_all
 from colonnade.federation import Federation, RemoteData
 from colonnade.memory import largest_fitting
 from colonnade.methods.base import Method, Progress, check_absent, classes_from_json, classes_json, no_progress
+from colonnade.methods.given import tables
 from colonnade.methods.monitor import Monitor, Training
 from colonnade.methods.options import above, at_least, check_mapping, one_of, widths
 from colonnade.methods.rows import categorical_fields, count_absent, load_rows, no_rows
@@ -239,12 +240,12 @@ class NetworkMethod(Method):
         ids, received = self._gather(views, absent)
         return ids, active.targets.decode(active.predict("predict", received, len(ids)))
 
-    def transform(self, views: Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[np.float32]:
+    def transform(self, views: VerticalData | Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[np.float32]:
         """The joint representation that the head reads, (N, …)."""
         self._check_fitted()
         check_absent(absent)
         active = self.federation_.active
-        ids, received = self._gather(views, absent)
+        ids, received = self._gather(tables(views), absent)
         own = None if active.encoder is None else active.encode_table("predict")
         with torch.no_grad():
             return active.joint(own, received, len(ids)).cpu().numpy()

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from colonnade.errors import ConfigError, did_you_mean, raise_all
 
 
@@ -27,6 +29,12 @@ class Options:
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
+        self.check_options()
+
+    def check_options(self) -> None:
+        """Refuse options that cannot be; numbers of numpy become Python's. Also called before training."""
+        for field in fields(self):  # type: ignore[arg-type]
+            setattr(self, field.name, plain(getattr(self, field.name)))
         problems: list[str] = []
         self.check(problems)
         raise_all(problems, ConfigError, type(self).__name__)
@@ -91,10 +99,40 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     """`["epochs=5", "join=mean"]` as options."""
     problems = [f"{s!r} is not key=value." for s in settings if "=" not in s]
     raise_all(problems, ConfigError, "--set")
-    return {
-        key.strip().replace("-", "_"): parse_value(value.strip())
-        for key, _, value in (s.partition("=") for s in settings)
-    }
+    return {_key(key.strip()): parse_value(value.strip()) for key, _, value in (s.partition("=") for s in settings)}
+
+
+def _key(text: str) -> str:
+    """An option with underscores; the method before the point keeps its dashes, as in `ss-vfl-i.batch-size`."""
+    method, point, option = text.rpartition(".")
+    return method + point + option.replace("-", "_")
+
+
+def own_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run of one method: `epochs`, or `METHOD.epochs`, which comes after it."""
+    found: dict[str, Any] = {}
+    wrong = []
+    for key, value in sorted(settings.items(), key=lambda item: "." in item[0]):
+        owner, _, option = key.rpartition(".")
+        if owner in ("", method):
+            found[option] = value
+        else:
+            wrong.append(f"{key!r} is for {owner!r}, and this run is of {method!r}. Use {method}.{option} or {option}.")
+    raise_all(wrong, ConfigError, "--set")
+    return found
+
+
+def plain(value: Any) -> Any:
+    """The same value, with numbers and truth values of numpy as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        made = {key: plain(one) for key, one in value.items()}
+        return made if any(made[key] is not value[key] for key in made) else value
+    if isinstance(value, tuple | list):
+        items = [plain(one) for one in value]
+        return type(value)(items) if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    return value
 
 
 def is_number(value: object) -> bool:

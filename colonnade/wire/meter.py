@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,18 +16,18 @@ class Traffic:
     A round is one exchange with the passive parties, all at once: a question and its answers, or a telling.
     """
 
-    cells: dict[tuple[str, str, Direction], list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
-    rounds_by_phase: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    cells: dict[tuple[str, str, Direction], list[int]] = field(default_factory=dict)  # messages and bytes
+    rounds_by_phase: dict[str, int] = field(default_factory=dict)
 
     def count(self, phase: str, kind: str, direction: Direction, size: int, messages: int = 1) -> None:
         """Add `messages` messages of `size` bytes altogether."""
-        cell = self.cells[phase, kind, direction]
+        cell = self.cells.setdefault((phase, kind, direction), [0, 0])
         cell[0] += messages
         cell[1] += size
 
     def count_round(self, phase: str) -> None:
         """Add one round."""
-        self.rounds_by_phase[phase] += 1
+        self.rounds_by_phase[phase] = self.rounds_by_phase.get(phase, 0) + 1
 
     @property
     def bytes(self) -> int:

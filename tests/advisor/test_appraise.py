@@ -25,7 +25,7 @@ def two_partners(rows: int = 400, seed: int = 0) -> cn.VerticalData:
     x = {name: rng.normal(size=(rows, 3)) for name in ("own", "good", "bad")}
     y = (x["own"][:, 0] + 2 * x["good"][:, 0] > 0).astype(int)
     views = {name: pd.DataFrame(v, columns=["a", "b", "c"]) for name, v in x.items()}
-    return cn.VerticalData(views, pd.Series(y), "own")
+    return cn.VerticalData(views, pd.Series(y), "own", join="position")
 
 
 @pytest.fixture(scope="module")

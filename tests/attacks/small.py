@@ -33,7 +33,7 @@ def make_parts(
     y = (hidden > rare).astype(int)
     bank = pd.DataFrame(rng.normal(size=(rows, 2)) + 0.2 * y[:, None] * bool(signal), columns=["a", "b"])
     shop = pd.DataFrame(x, columns=[f"x{i}" for i in range(columns)])
-    return cn.split(cn.VerticalData({"bank": bank, "shop": shop}, y), labels=labels, seed=seed)
+    return cn.split(cn.VerticalData({"bank": bank, "shop": shop}, y, join="position"), labels=labels, seed=seed)
 
 
 def make_run(parts: cn.Split, *, validate: bool = False, method: str = "splitnn", **options: Any) -> Run:

@@ -205,7 +205,7 @@ def test_the_default_folder_is_searched(monkeypatch, tmp_path):
     assert not DATASETS["phishing"].available()
     place = tmp_path / "colonnade" / "data" / "phishing" / "phishing.libsvm.gz"
     place.parent.mkdir(parents=True)
-    place.write_bytes(gzip.compress(b"0 1:1 3:1\n1 2:1 4:1\n" * 20))
+    place.write_bytes(gzip.compress(b"0 1:1 3:1\n1 1:1 4:1\n0 2:1 4:1\n1 2:1 3:1\n" * 10))
     assert DATASETS["phishing"].available() and len(DATASETS["phishing"].load().labels) == 40
 
 

@@ -266,7 +266,7 @@ def test_values_of_test_rows_change_nothing_in_training() -> None:
 
 
 def test_regression_is_split_without_classes() -> None:
-    data = cn.VerticalData({"a": np.arange(200.0).reshape(100, 2)}, np.linspace(0, 1, 100))
+    data = cn.VerticalData({"a": np.arange(200.0).reshape(100, 2)}, np.linspace(0, 1, 100) ** 2)
     parts = cn.split(data, labels=10)
     assert [len(p.labels) for p in (parts.train, parts.valid, parts.test)] == [10, 10, 20]
     assert len(cn.split(data, labels=0.01).train.labels) == 1

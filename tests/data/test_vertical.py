@@ -110,7 +110,7 @@ def test_declared_categories_are_the_same_in_every_type_of_number() -> None:
 
 
 def test_columns_named_by_numbers_may_be_declared_by_number() -> None:
-    data = cn.VerticalData({"a": pd.DataFrame({0: [1, 2] * 6, 1: range(12)})}, zero_one(), categorical={"a": [0]})
+    data = cn.VerticalData({"a": pd.DataFrame({0: [1, 1, 2] * 4, 1: range(12)})}, zero_one(), categorical={"a": [0]})
     assert data.views["a"].fields == ("0",)
 
 
@@ -211,9 +211,9 @@ def test_the_first_party_is_active_unless_another_is_named() -> None:
 
 def test_a_party_may_have_labels_only() -> None:
     views = {"bank": frame(), "shop": frame(seed=1)}
-    data = cn.VerticalData(views, pd.Series([0, 1, 1], index=["c3", "c4", "c5"]), active="court")
+    data = cn.VerticalData(views, pd.Series([0, 1, 1], index=["c3", "c4", "c5"]), active="court", label_only=True)
     assert data.passive == ("bank", "shop") and len(data.labels) == 3
-    text = refused(views, zero_one(), active="court")  # an array without ids has the ids 0, 1, 2, …
+    text = refused(views, zero_one(), active="server")  # an array without ids has the ids 0, 1, 2, …
     assert "none of their ids (0, 1, 2, …) is a row of 'bank' or 'shop' ('c0', 'c1', 'c10', …)" in text
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
+import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -158,6 +162,23 @@ def test_every_option_is_read(name: str, data: cn.VerticalData, monkeypatch) -> 
 def test_an_unknown_option_is_refused_with_a_suggestion(name: str) -> None:
     with pytest.raises(cn.ConfigError, match=r"'sede' is no option of .*Did you mean 'seed'\?"):
         cn.METHODS[name](sede=1)
+
+
+@every_method
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))], ids=["copy", "pickle"])
+def test_models_can_be_copied_and_pickled(name: str, duplicate: Callable[[cn.Method], cn.Method]) -> None:
+    source = make_data(rows=60)
+    model = small(name)
+    model = small(name, **{key: 1 for key in ("epochs", "pretrain_epochs", "trees") if hasattr(model, key)})
+    assert duplicate(model).get_params() == model.get_params()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 60 rows are less than a batch
+        heard: list[str] = []
+        model.fit(source, progress=lambda phase, done, total: heard.append(phase))
+    views = aligned_views(source)
+    again = duplicate(model)
+    assert np.array_equal(outputs(again, views), outputs(model, views))
+    assert again.traffic_.to_json() == model.traffic_.to_json()
 
 
 @every_method

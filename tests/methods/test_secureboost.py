@@ -124,7 +124,7 @@ def test_missing_values_learn_a_direction() -> None:
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
     gaps = pd.DataFrame({"x": np.where(y == 1, np.nan, rng.normal(size=200)), "z": rng.normal(size=200)})
-    data = cn.VerticalData({"bank": pd.DataFrame({"noise": rng.normal(size=200)}), "shop": gaps}, y)
+    data = cn.VerticalData({"bank": pd.DataFrame({"noise": rng.normal(size=200)}), "shop": gaps}, y, join="position")
     model = clear().fit(data)
     assert model.score(data.views, data.labels) == 1.0
     new = {"bank": pd.DataFrame({"noise": [0.0, 0.0]}), "shop": pd.DataFrame({"x": [np.nan, 0.1], "z": [0.0, 0.0]})}

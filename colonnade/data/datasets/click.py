@@ -29,7 +29,7 @@ def read_criteo(parties: int, path: Path) -> VerticalData:
         y = z["y"].astype(np.int64)
     codes = codes.loc[:, codes.nunique() > 1]
     categorical = {"categorical": [str(c) for c in codes.columns]}
-    return VerticalData({"categorical": codes, "numeric": numbers}, y, categorical=categorical)
+    return VerticalData({"categorical": codes, "numeric": numbers}, y, categorical=categorical, join="position")
 
 
 def read_avazu(parties: int, path: Path) -> VerticalData:
@@ -45,7 +45,7 @@ def read_avazu(parties: int, path: Path) -> VerticalData:
     if parties == 3:
         shares |= {"device": _DEVICE, "context": _CONTEXT}
     views = {name: frame[columns] for name, columns in shares.items()}
-    return VerticalData(views, frame["click"].to_numpy(), categorical=shares)
+    return VerticalData(views, frame["click"].to_numpy(), categorical=shares, join="position")
 
 
 def read_movielens1m(parties: int, ratings: Path, users: Path, movies: Path) -> VerticalData:

@@ -28,7 +28,7 @@ def read_credit_default(parties: int, path: Path) -> VerticalData:
     y = frame.pop("default.payment.next.month").to_numpy()
     profile = ["LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE"]
     views = {"profile": frame[profile], "payments": frame.drop(columns=profile)}
-    return VerticalData(views, y, categorical={"profile": ["SEX", "EDUCATION", "MARRIAGE"]})
+    return VerticalData(views, y, categorical={"profile": ["SEX", "EDUCATION", "MARRIAGE"]}, join="position")
 
 
 def read_adult(parties: int, train: Path, test: Path) -> tuple[VerticalData, VerticalData]:
@@ -40,7 +40,7 @@ def read_adult(parties: int, train: Path, test: Path) -> tuple[VerticalData, Ver
     frame = pd.concat([first, pd.read_csv(test, skiprows=1, **options)], ignore_index=True)
     y = frame["income"].str.startswith(">50K").to_numpy(dtype=np.int64)  # the test file ends its labels with a point
     views = {"person": frame.drop(columns=["income", *_WORK]), "work": frame[_WORK]}
-    return apart(VerticalData(views, y, categorical=_ADULT_CATEGORIES), len(first))
+    return apart(VerticalData(views, y, categorical=_ADULT_CATEGORIES, join="position"), len(first))
 
 
 CREDIT_DEFAULT = Dataset(
