@@ -272,6 +272,9 @@ def advise(
     delta: Annotated[float, typer.Option(help="δ of that budget.")] = 1e-5,
     seed: Annotated[int, typer.Option(help="Of the split, as in `run`; its test rows are not read.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Times that probes are repeated, on other validation rows.")] = 1,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every candidate, not the best three; say why others are left out.")
+    ] = False,
     json_: Json = None,
 ) -> None:
     """Which method to use on these data: expected score, bytes and time, why, and what would change the advice.
@@ -283,7 +286,7 @@ def advise(
     from colonnade.advisor.console import advise_on
 
     arrangement = parties, active, rows, None
-    advise_on(data, labels, aligned, arrangement, max_bytes, seconds, epsilon, delta, seed, seeds, json_)
+    advise_on(data, labels, aligned, arrangement, max_bytes, seconds, epsilon, delta, seed, seeds, every, json_)
 
 
 @app.command()
