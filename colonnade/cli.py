@@ -134,7 +134,7 @@ def compare(
 @app.command()
 def reproduce(
     papers: Annotated[
-        list[str] | None, typer.Argument(help="Papers: 000 to 004, or by name (fedonce), or all. None: a list.")
+        list[str] | None, typer.Argument(help="Papers: 000 to 004, or by name (fedonce); digits; or all. None: a list.")
     ] = None,
     table: Annotated[str | None, typer.Option(help="One table or figure: 2, table-2, fig-5.")] = None,
     data: Annotated[str | None, typer.Option(help="Only these data sets, comma-separated.")] = None,
@@ -154,7 +154,7 @@ def reproduce(
 
     Runs are kept by paper and commit; stopped half-way, the same command goes on where it stopped.
 
-    Example: colonnade reproduce 002 --table 2 --quick
+    Example: colonnade reproduce digits --quick
     """
     from colonnade.bench.reproduce_console import reproduce_tables
 

@@ -13,7 +13,7 @@ from colonnade.bench.files import write_json
 from colonnade.bench.kept import DOCS, RESULTS, keep, write_docs
 from colonnade.bench.outcome import Result
 from colonnade.bench.recipe import PAPERS, chosen, names, recipe
-from colonnade.bench.reproduce import Asked, jobs_of, run_jobs, runs_of
+from colonnade.bench.reproduce import EXAMPLE, Asked, jobs_of, run_jobs, runs_of
 from colonnade.console import console, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import parse_settings
@@ -52,7 +52,7 @@ def show_recipes() -> None:
         data = ", ".join(d.name for d in made.data)
         listing.add_row(f"{made.paper} {PAPERS[made.paper][0]}", f"[bold]{made.table}[/bold]", made.title, data)
     console.print(listing, "")
-    console.print("Start with: [bold]colonnade reproduce 002 --table 2 --quick[/bold]", soft_wrap=True)
+    console.print(f"Start with: [bold]{EXAMPLE}[/bold]", soft_wrap=True)
 
 
 def _run(
