@@ -58,7 +58,7 @@ class SecureBoost(Method):
 
     name = "secureboost"
     paper = "Cheng et al. 2021"
-    summary = "boosted trees: encrypted gradients down, encrypted sums up, for every level of every tree; no loss"
+    summary = "boosted trees: encrypted gradients down, encrypted sums up, by level; sums give away bins of columns"
 
     trees: int = 200  # at most, one per class in each round; early stopping on the validation loss ends before
     depth: int = 5  # levels of splits
