@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from colonnade.advisor import words
-from colonnade.advisor.probes import Probe, Tell, run_probes, validation
+from colonnade.advisor.probes import Probe, Tell, few_threads, run_probes, validation
 from colonnade.advisor.recommend import Candidate, Limits, choose
 from colonnade.advisor.record import Record, packaged
 from colonnade.advisor.setting import Setting, setting_of
@@ -42,8 +42,9 @@ class Advice:
         one = self.candidates[0]
         time = f", about {seconds_text(one.seconds)}" if one.seconds else ""
         sent = "nothing sent" if one.bytes == 0 else f"about {bytes_text(one.bytes)} sent" if one.bytes else ""
+        best = f", the best of {len(self.candidates)} candidates" if len(self.candidates) > 1 else ""
         return (
-            f"Use {one.method}: {self.setting.metric} of about {score_text(one.score)} expected "
+            f"Use {one.method}: {self.setting.metric} of about {score_text(one.score)} expected{best} "
             f"({score_text(one.low)} to {score_text(one.high)} in nine runs of ten){', ' * bool(sent)}{sent}{time}."
         )
 
@@ -99,11 +100,12 @@ def advise(
     setting = setting_of(parts.train, check_metric(metric or default_metric(parts.train.task), parts.train.task))
     validation(parts)
     limits = Limits(max_bytes, max_seconds)
-    if epsilon is not None:
-        from colonnade.advisor.private import advise_privately
+    with few_threads(setting):
+        if epsilon is not None:
+            from colonnade.advisor.private import advise_privately
 
-        return advise_privately(parts, setting, limits, epsilon, delta, seeds, progress)
-    probes, failed = run_probes(parts, setting, seeds=seeds, tell=progress)
+            return advise_privately(parts, setting, limits, epsilon, delta, seeds, progress)
+        probes, failed = run_probes(parts, setting, seeds=seeds, tell=progress)
     return advice(setting, probes, packaged(), limits, failed)
 
 

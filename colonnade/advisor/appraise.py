@@ -13,7 +13,7 @@ from colonnade.advisor.advise import divided
 from colonnade.advisor.bootstrap import Tried, mean_scores, resampled
 from colonnade.advisor.folds import held_out
 from colonnade.advisor.one_round import Received, receive
-from colonnade.advisor.probes import LABELLED, validation
+from colonnade.advisor.probes import LABELLED, few_threads, validation
 from colonnade.advisor.recommend import NORMAL_90
 from colonnade.advisor.record import packaged
 from colonnade.advisor.setting import Setting, setting_of
@@ -127,13 +127,15 @@ def appraise(
     pair = between(parts, party)
     setting = setting_of(parts.train, check_metric(metric or default_metric(pair.task), pair.task))
     tell("one round", 0, 2 * seeds + 1)
-    got = receive(pair, party, epsilon=epsilon, delta=delta, seed=seed)
+    with few_threads(setting):
+        got = receive(pair, party, epsilon=epsilon, delta=delta, seed=seed)
     if len(got.ids) < LEAST_ROWS:
         raise DataError(
             f"party {party!r} holds {len(got.ids)} of the labelled rows. At least {LEAST_ROWS} are needed to see what "
             f"its columns add."
         )
-    runs = compare_columns(pair, got, party, setting.metric, seeds, tell)
+    with few_threads(setting):
+        runs = compare_columns(pair, got, party, setting.metric, seeds, tell)
     return _judged(party, setting, got, runs, epsilon, delta)
 
 

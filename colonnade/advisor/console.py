@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from rich.table import Table
 from colonnade.advisor.advise import Advice, advise
 from colonnade.advisor.appraise import Appraisal, appraise
 from colonnade.advisor.realised import Realised, realised
+from colonnade.advisor.words import candidate_words
 from colonnade.arguments import Arrangement, arranged, check_json, fraction_of, number_of
 from colonnade.bench.cell import Cell
 from colonnade.bench.files import write_json
@@ -22,12 +23,14 @@ from colonnade.console import console, print_table, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.report.text import bytes_text, score_text, seconds_text
 
+SHOWN = 3  # candidates that are printed, unless all are asked for
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 
 
 def advise_on(
     data: str, labels: str | None, aligned: str, arrangement: Arrangement, max_bytes: str | None,
-    max_seconds: float | None, epsilon: float | None, delta: float, seed: int, seeds: int, json_: Path | None,
+    max_seconds: float | None, epsilon: float | None, delta: float, seed: int, seeds: int, every: bool,
+    json_: Path | None,
 ) -> None:  # fmt: skip
     """Advise a method; print it, why, and what else was considered."""
     problems: list[str] = []
@@ -42,18 +45,19 @@ def advise_on(
             parts, metric=metric, max_bytes=budget, max_seconds=max_seconds, epsilon=epsilon, delta=delta, seeds=seeds,
             progress=tell,
         )  # fmt: skip
-    print_advice(data, found)
+    print_advice(data, found, every=every)
     if json_ is not None:
         write_json(json_, {"data": data, **found.to_json()})
 
 
-def print_advice(data: str, found: Advice) -> None:
-    """The advice in words, and a table of the candidates."""
+def print_advice(data: str, found: Advice, *, every: bool = False) -> None:
+    """The advice in words, and a table of the best candidates, or of all."""
+    shown = found.candidates if every else found.candidates[:SHOWN]
     title = f"{data}: candidates, best expected {found.setting.metric} first"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False)
-    for heading in ("method", "expected", "nine runs of ten", "probe", "best", "sends", "takes"):
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
+    for heading in ("method", "expected", "nine runs of ten", "probe", "chance", "sends", "takes"):
         table.add_column(heading, no_wrap=True, justify="left" if heading == "method" else "right")
-    for one in found.candidates:
+    for one in shown:
         probe = found.probes.get(one.method)
         mark = "[bold]" if one.method == found.method else ""
         table.add_row(
@@ -65,19 +69,32 @@ def print_advice(data: str, found: Advice) -> None:
             "unknown" if one.bytes is None else bytes_text(one.bytes) if one.bytes else "nothing",
             "unknown" if one.seconds is None else seconds_text(one.seconds),
         )
-    console.print(table)
+    print_table(title, table)
     how = "short training" if found.epsilon is None else "training within the budget"
-    console.print(f"probe: score of a {how} on validation rows; best: chance to be the best of these", style="dim")
+    of = len(found.candidates)
+    console.print(
+        f"probe: score of a {how} on validation rows; chance: to be the best of the {of} candidates", style="dim"
+    )
+    if of > len(shown):
+        console.print(f"--all shows the other {of - len(shown)} candidates", style="dim", markup=False)
     console.print()
     console.print(f"[bold]{found.sentence}[/bold]", soft_wrap=True)
-    for text in found.why:
-        console.print(text, soft_wrap=True, markup=False)
-    console.print("[bold]What would change it[/bold]")
-    for text in found.changes:
-        console.print(text, soft_wrap=True, markup=False)
+    _print_texts("Why", found.why)
+    _print_texts("Candidates", candidate_words(found.setting, found.probes, shown))
+    _print_texts("What would change it", found.changes)
+    if found.left_out and not every:
+        names = ", ".join(found.left_out)
+        console.print(f"Left out: {names}. --all says why.", style="dim", soft_wrap=True, markup=False)
+        return
     for why in dict.fromkeys(found.left_out.values()):
         names = ", ".join(method for method, reason in found.left_out.items() if reason == why)
         console.print(f"Left out: {names}: {why}", style="dim", soft_wrap=True, markup=False)
+
+
+def _print_texts(heading: str, texts: Iterable[str]) -> None:
+    console.print(f"[bold]{heading}[/bold]")
+    for text in texts:
+        console.print(text, soft_wrap=True, markup=False)
 
 
 def appraise_party(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from colonnade.data.splits import Split
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ColonnadeError, DataError
 from colonnade.methods.store import method_named
+from colonnade.stack import one_thread
 
 LABELLED, ROWS, VALID = 1000, 2000, 1000  # at most, of each party
 IMAGES = 0.25  # of these, where a party holds images, which cost more
@@ -75,6 +77,11 @@ def run_probes(
             except ColonnadeError as error:  # one that cannot learn from these rows must not end the others
                 failed[name] = str(error)
     return {name: _mean(many) for name, many in found.items() if many}, failed
+
+
+def few_threads(setting: Setting) -> AbstractContextManager[None]:
+    """One thread for networks that read tables: on a busy machine a second one makes them ten times slower."""
+    return nullcontext() if setting.images else one_thread()
 
 
 def suits(method: str, setting: Setting) -> str | None:

@@ -92,8 +92,38 @@ def chance_words(setting: Setting, order: Sequence[Candidate]) -> list[str]:
     gap = setting.gain(first.score, second.score)
     return [
         f"The chance that it is the best of {len(order)} candidates is {round(100 * first.chance)} %; the runner-up, "
-        f"{second.method}, is expected {gap:.3f} behind{_times(second.bytes, first.bytes)}."
+        f"{second.method}, is expected {gap:.3f} behind{_times(second.bytes, first.bytes)}.",
+        *likelier_words(order),
     ]
+
+
+def candidate_words(setting: Setting, probes: Mapping[str, Probe], shown: Sequence[Candidate]) -> list[str]:
+    """Of each candidate that is shown: how it compares with the first, and what its expected score rests on."""
+    first = shown[0]
+    found = []
+    for one in shown:
+        place = f"{setting.gain(first.score, one.score):.3f} behind{_times(one.bytes, first.bytes)}"
+        found.append(f"{one.method}: {'best expected score' if one is first else place}; {_basis(probes, one)}.")
+    return found
+
+
+def _basis(probes: Mapping[str, Probe], one: Candidate) -> str:
+    """What the expected score of a candidate rests on."""
+    if (probe := probes.get(one.method)) is None:
+        return "not tried here, expected from methods like it and from the record"
+    return f"tried here, {score_text(probe.score)} on validation rows"
+
+
+def likelier_words(order: Sequence[Candidate]) -> list[str]:
+    """Why the advice is not the candidate with the largest chance to be the best, where that is another."""
+    first, likeliest = order[0], max(order, key=lambda one: one.chance)
+    if round(100 * likeliest.chance) <= round(100 * first.chance):
+        return []
+    wider = likeliest.high - likeliest.low > first.high - first.low
+    chance = f"{likeliest.method} has a larger chance to be the best ({round(100 * likeliest.chance)} %)"
+    because = ": its score is less certain, and may be far better or far worse" if wider else ""
+    scores = " and ".join(f"{score_text(one.score)} for {one.method}" for one in (first, likeliest))
+    return [f"{chance}{because}. The advice goes by the expected score: {scores}."]
 
 
 def _times(other: float | None, own: float | None) -> str:

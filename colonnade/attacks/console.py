@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import typer
 from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.table import Table
 
 from colonnade.arguments import check_json
@@ -18,7 +20,7 @@ def attack_run(
     folder: Path, attacks: list[str] | None, adversary: str | None, auxiliary: int | None, seeds: int,
     json_: Path | None,
 ) -> None:  # fmt: skip
-    """Attack a finished run; print what was found, and which attacks do not fit."""
+    """Attack a finished run; print what was found, which attacks failed, and which do not fit."""
     problems: list[str] = []
     check_json(json_, problems)
     raise_all(problems, ConfigError, "attack")
@@ -37,6 +39,8 @@ def attack_run(
         score = f"{line.score:.3f}" + (f" ± {line.spread:.3f}" if seeds > 1 else "")
         figures = (score, f"{line.baseline:.3f}", f"{line.prior:.3f}", f"{line.advantage:+.3f}", f"{line.error:.3f}")
         table.add_row(one.attack, one.adversary, f"{one.target} ({one.metric})", *figures)
+    for failure in found.failed:
+        table.add_row(failure["attack"], failure["adversary"], escape(f"failed: {failure['reason']}"), *["-"] * 5)
     print_table(title, table)
     console.print()
     for line in every:
@@ -46,3 +50,5 @@ def attack_run(
         console.print(f"Not performed: {who}: {refusal['reason']}", style="dim", soft_wrap=True, markup=False)
     if json_ is not None:
         write_json(json_, {"run": str(folder), **found.to_json()})
+    if found.failed:
+        raise typer.Exit(1)

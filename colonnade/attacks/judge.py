@@ -13,7 +13,7 @@ from colonnade.attacks.label_inference import label_inference
 from colonnade.attacks.membership import membership, shadow_models
 from colonnade.attacks.reconstruction import reconstruction
 from colonnade.attacks.run import Run
-from colonnade.errors import ConfigError, did_you_mean
+from colonnade.errors import ColonnadeError, ConfigError, did_you_mean
 
 Attack = Callable[..., list[Finding]]  # (run, adversary, auxiliary=…, seed=…)
 ATTACKS: dict[str, Attack] = {
@@ -30,14 +30,16 @@ CERTAIN = 2.0  # standard errors from which on an advantage counts as one
 
 @dataclass
 class Judgement:
-    """What was found, and which attacks did not fit."""
+    """What was found, which attacks did not fit, and which ended in an error."""
 
     findings: list[Finding] = field(default_factory=list)
     refused: list[dict[str, str]] = field(default_factory=list)  # attack, adversary, reason
+    failed: list[dict[str, str]] = field(default_factory=list)  # attack, adversary, reason
 
     def to_json(self) -> dict[str, Any]:
-        """Both."""
-        return {"findings": [finding.to_json() for finding in self.findings], "refused": self.refused}
+        """All three."""
+        found = [finding.to_json() for finding in self.findings]
+        return {"findings": found, "refused": self.refused, "failed": self.failed}
 
 
 def judge(
@@ -49,6 +51,8 @@ def judge(
     seeds: int = 1,
 ) -> Judgement:
     """Perform the attacks that fit what the audit log says; name the others with the reason.
+
+    An attack that ends in an error is named in `failed`, and the others go on.
 
     Args:
         run: a finished run.
@@ -69,7 +73,17 @@ def judge(
                 if attacks:
                     raise ConfigError(f"attack {name} by {who!r}: {error}") from None
                 out.refused.append({"attack": name, "adversary": who, "reason": str(error)})
+            except Exception as error:  # whatever ends one attack must not end the others
+                if attacks and isinstance(error, ConfigError):  # it was asked for by name, with options it cannot have
+                    raise
+                out.failed.append({"attack": name, "adversary": who, "reason": _reason(error)})
     return out
+
+
+def _reason(error: Exception) -> str:
+    """An error in one line; the type is said of those that are not raised on purpose."""
+    first = next(iter(str(error).splitlines()), "")
+    return first if isinstance(error, ColonnadeError) else f"{type(error).__name__}: {first}"
 
 
 def _check(run: Run, attacks: Sequence[str] | None, adversary: str | None, seeds: int) -> None:

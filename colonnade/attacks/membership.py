@@ -28,7 +28,7 @@ from colonnade.methods.base import Method
 
 GUESS = 0.5
 SHADOWS = 2
-TINY = 1e-12
+TINY = 1e-30  # probabilities and losses below it count as this much, so that each has a finite logarithm
 Floats = npt.NDArray[np.float64]
 
 
@@ -88,17 +88,27 @@ def losses(model: Method, rows: VerticalData) -> Floats:
     if model.task_ == "regression":
         error: Floats = (model.predict(rows.views) - truth) ** 2
         return error
-    p = model.predict_proba(rows.views)  # (N, C)
-    at = locate(model.classes_, truth)
-    return -np.log(np.where(at < 0, 0.0, p[np.arange(len(p)), at]) + TINY)
+    p: Floats = model.predict_proba(rows.views)  # (N, C)
+    return cross_entropy(p, locate(model.classes_, truth))
+
+
+def cross_entropy(p: Floats, at: npt.NDArray[np.int64]) -> Floats:
+    """-log of the probability in column `at` of each row, (N, C) → (N,); -1: a class that the model does not know.
+
+    Near certainty it comes from the probabilities of the other classes: there 1 - p has lost all its digits.
+    """
+    true = np.arange(p.shape[1]) == at[:, None]  # (N, C)
+    own, others = np.where(true, p, 0.0).sum(axis=1), np.where(true, 0.0, p).sum(axis=1)
+    loss: Floats = np.where(own > 0.5, -np.log1p(-others.clip(0.0, 0.5)), -np.log(own.clip(TINY)))
+    return loss
 
 
 def outputs(model: Method, rows: VerticalData) -> Floats:
     """What the shadow attack reads of each row: loss; of classes also the margin and the entropy, (N, 1) or (N, 3)."""
-    loss = np.log(losses(model, rows) + TINY)
+    loss: Floats = np.log(losses(model, rows).clip(TINY))
     if model.task_ == "regression":
         return loss[:, None]
-    p = model.predict_proba(rows.only(rows.labels.ids).views) + TINY
+    p: Floats = model.predict_proba(rows.only(rows.labels.ids).views).clip(TINY)
     top = np.sort(np.log(p), axis=1)
     entropy = -(p * np.log(p)).sum(axis=1)
     return np.stack([loss, top[:, -1] - top[:, -2], np.log(entropy.clip(TINY))], axis=1)

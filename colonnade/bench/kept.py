@@ -108,7 +108,7 @@ def docs(results: Sequence[Result]) -> str:
         "",
         *pipes(
             ("paper", "tables", "hold", "hold in part", "do not hold", "refuted"),
-            [_tally(results, paper) for paper in PAPERS],
+            [_tally(results, paper) for paper in PAPERS if any(result["paper"] == paper for result in results)],
         ),
         "",
         "Refuted: of those that do not hold, or not everywhere, the ones with a difference against them beyond chance. "

@@ -26,6 +26,7 @@ PAPERS = {
     "002": ("SSVFL", "Zhang et al. 2024, Toward Few-Label VFL"),
     "003": ("VFLHLP", "Li et al. 2024, VFL Hybrid Local Pre-training"),
     "004": ("FedOnce", "Wu et al. 2022, Practical VFL with Unsupervised Representation Learning"),
+    "digits": ("order", "Claims of Castiglia et al. 2022 (001) and Zhang et al. 2024 (002), on data of neither"),
 }
 CELL_AXES = ("labels", "aligned", "parties", "active", "bias")
 MEASURES = ("score", "bytes", "seconds", "bytes-to", "silhouette", "loss", "attack", "attack-baseline", "epsilon")
@@ -152,7 +153,7 @@ def names() -> list[str]:
 
 def _order(name: str) -> tuple[str, int, int, str]:
     """Tables first, then figures, by number."""
-    paper, kind, number = name.split("-", 2)
+    paper, kind, number = (*name.split("-", 2), "")[:3]
     kinds = ("table", "fig", "appendix")
     return paper, kinds.index(kind) if kind in kinds else 3, int(number) if number.isdigit() else 0, name
 

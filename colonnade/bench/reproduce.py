@@ -31,6 +31,8 @@ from colonnade.data.datasets.place import VARIABLE
 from colonnade.errors import ColonnadeError, ConfigError, did_you_mean, raise_all
 from colonnade.methods.options import at_least
 
+EXAMPLE = "colonnade reproduce digits --quick"  # runs wherever Colonnade is installed
+NOT_ASKED = "not asked for."
 Done = Callable[[Outcome], None]
 
 
@@ -85,10 +87,27 @@ def jobs_of(made: Sequence[Recipe], asked: Asked) -> list[Job]:
             if not DATASETS[data.name].available():
                 skipped[data.name] = how_to_get(data.name)
             elif asked.data and data.name not in asked.data:
-                skipped[data.name] = "not asked for."
+                skipped[data.name] = NOT_ASKED
         planned = plan(one, quick=asked.quick, seeds=asked.seeds, settings=asked.settings, skip=tuple(skipped))
         found.append(Job(one, planned, skipped, asked.folder(one)))
+    raise_all(_nothing_to_run(found), ConfigError, "reproduce")
     return found
+
+
+def _nothing_to_run(jobs: Sequence[Job]) -> list[str]:
+    """Which data are missing and how to get them, where no recipe has a run."""
+    if any(job.planned for job in jobs):
+        return []
+    asked = [d.name for job in jobs for d in job.made.data if job.skipped.get(d.name) != NOT_ASKED]
+    missing = list(dict.fromkeys(name for name in asked if not DATASETS[name].available()))
+    if not missing:
+        left_out = {name: why for job in jobs for name, why in job.skipped.items()}
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items()) or "--quick takes none of these data"
+        return [f"nothing can be run. {reasons}"]
+    return [
+        f"nothing can be run: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not at hand. Get the data by "
+        f"`colonnade data get {' '.join(missing)}`, and run this command again. With bundled data: `{EXAMPLE}`."
+    ]
 
 
 def _untunable(made: Sequence[Recipe]) -> list[str]:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from rich.text import Text
 
 from colonnade.bench.compare import Outcome
 from colonnade.bench.files import write_json
 from colonnade.bench.kept import DOCS, RESULTS, keep, write_docs
 from colonnade.bench.outcome import Result
 from colonnade.bench.recipe import PAPERS, chosen, names, recipe
-from colonnade.bench.reproduce import Asked, jobs_of, run_jobs, runs_of
+from colonnade.bench.reproduce import EXAMPLE, Asked, jobs_of, run_jobs, runs_of
 from colonnade.console import console, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.options import parse_settings
@@ -52,7 +53,7 @@ def show_recipes() -> None:
         data = ", ".join(d.name for d in made.data)
         listing.add_row(f"{made.paper} {PAPERS[made.paper][0]}", f"[bold]{made.table}[/bold]", made.title, data)
     console.print(listing, "")
-    console.print("Start with: [bold]colonnade reproduce 002 --table 2 --quick[/bold]", soft_wrap=True)
+    console.print(f"Start with: [bold]{EXAMPLE}[/bold]", soft_wrap=True)
 
 
 def _run(
@@ -80,7 +81,7 @@ def _run(
 
 def print_result(result: Result) -> None:
     """Claims with their verdicts, and the numbers that the paper prints beside ours."""
-    console.rule(heading(result), align="left")
+    console.print(Text(heading(result), style="bold"))
     console.print(about(result), style="dim", soft_wrap=True, markup=False)
     for skipped in result["skipped"]:
         console.print(f"Left out: {skipped['name']}: {skipped['why']}", style="dim", soft_wrap=True, markup=False)

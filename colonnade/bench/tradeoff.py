@@ -12,7 +12,7 @@ from colonnade.bench.cell import run_cell
 from colonnade.bench.compare import Outcome
 from colonnade.bench.files import write_json
 from colonnade.bench.trials import Asked, Trial
-from colonnade.errors import ColonnadeError
+from colonnade.errors import ColonnadeError, raise_all
 
 
 def run_trials(
@@ -82,6 +82,7 @@ def train_and_attack(trial: Trial, asked: Asked, before: dict[str, Any]) -> dict
     attacks = dict(before.get("tradeoff", {}).get("attacks", {}))
     for attack in _missing(before, asked):
         found = judge(run, attacks=[attack], adversary=asked.adversary, auxiliary=asked.auxiliary)
+        raise_all([f"{f['attack']} by {f['adversary']}: {f['reason']}" for f in found.failed], ColonnadeError, "attack")
         attacks[attack] = {"asked": asked.details, "findings": [f.to_json() for f in found.findings]}
     record["tradeoff"] = {"method": trial.method, "protection": trial.protection, "attacks": attacks}
     return record

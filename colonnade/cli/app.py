@@ -160,7 +160,7 @@ def compare(
 @app.command(rich_help_panel=PAPERS)
 def reproduce(
     papers: Annotated[
-        list[str] | None, typer.Argument(help="Papers: 000 to 004, or by name (fedonce), or all. None: a list.")
+        list[str] | None, typer.Argument(help="Papers: 000 to 004, or by name (fedonce); digits; or all. None: a list.")
     ] = None,
     table: Annotated[str | None, typer.Option(help="One table or figure: 2, table-2, fig-5.")] = None,
     data: Annotated[str | None, typer.Option(help="Only these data sets, comma-separated.")] = None,
@@ -180,7 +180,7 @@ def reproduce(
 
     Runs are kept by paper and commit; stopped half-way, the same command goes on where it stopped.
 
-    Example: colonnade reproduce 002 --table 2 --quick
+    Example: colonnade reproduce digits --quick
     """
     from colonnade.bench.reproduce_console import reproduce_tables
 
@@ -298,6 +298,9 @@ def advise(
     delta: Annotated[float, typer.Option(help="δ of that budget.")] = 1e-5,
     seed: Annotated[int, typer.Option(help="Of the split, as in `run`; its test rows are not read.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Times that probes are repeated, on other validation rows.")] = 1,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every candidate, not the best three; say why others are left out.")
+    ] = False,
     json_: Json = None,
 ) -> None:
     """Which method to use on these data: expected score, bytes and time, why, and what would change the advice.
@@ -309,7 +312,7 @@ def advise(
     from colonnade.advisor.console import advise_on
 
     arrangement = parties, active, rows, None
-    advise_on(data, labels, aligned, arrangement, max_bytes, seconds, epsilon, delta, seed, seeds, json_)
+    advise_on(data, labels, aligned, arrangement, max_bytes, seconds, epsilon, delta, seed, seeds, every, json_)
 
 
 @app.command(rich_help_panel=DECIDE)

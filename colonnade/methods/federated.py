@@ -18,12 +18,14 @@ from colonnade.methods.network import NetworkMethod
 from colonnade.methods.options import above, one_of
 from colonnade.wire.codec import PRECISIONS
 from colonnade.wire.engines.in_process import InProcess
-from colonnade.wire.protection import Noise
+from colonnade.wire.message import KINDS
+from colonnade.wire.protection import Noise, Protection
 from colonnade.wire.protections import Marvell, build, find_problems
 from colonnade.wire.wire import Wire
 
 Sends = Mapping[str, tuple[str, ...]]  # kinds of messages that hold real numbers, and the phases in which they cross
 SPLIT: Sends = {"representation": ("train", "validate", "predict"), "gradient": ("train",)}
+SEEDED = "the noise follows from the run's seed: whoever knows the seed can take it away"
 ONCE: Sends = {"representation": ("train", "predict")}
 
 
@@ -76,9 +78,13 @@ class FederatedMethod(NetworkMethod):
 
     @property
     def protections_(self) -> list[dict[str, Any]]:
-        """What was done to messages: name, kind, strength, and whether there is a guarantee; for the record."""
+        """What was done to messages: name, kind, strength, guarantee, and whether the seed tells the noise."""
         self._check_fitted()
-        return [protection.describe() for protection in self.federation_.wire.protections]
+        here = isinstance(self.federation_.engine, InProcess)
+        return [
+            {**made.describe(), **({"caution": SEEDED} if here or _is_sent_down(made) else {})}
+            for made in self.federation_.wire.protections
+        ]
 
     def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
         """The head over representations of these widths."""
@@ -125,6 +131,11 @@ class FederatedMethod(NetworkMethod):
         unknown = [name for name in self._late() if name not in data.passive]
         if unknown:
             raise ConfigError(f"late names {unknown}, but the passive parties are {list(data.passive)}.")
+
+
+def _is_sent_down(protection: Protection) -> bool:
+    """Whether the active party sends the messages: between sites, passive parties draw noise from their own secret."""
+    return isinstance(protection, Noise) and KINDS[protection.kind].direction == "down"
 
 
 def show_labels(fed: Federation) -> None:

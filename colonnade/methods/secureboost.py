@@ -58,7 +58,7 @@ class SecureBoost(Method):
 
     name = "secureboost"
     paper = "Cheng et al. 2021"
-    summary = "boosted trees, equal to those in one place; encrypted gradients"
+    summary = "boosted trees; gradients encrypted, their sums tell bins"
     family = "rounds"
     extra = "secureboost"
     packages = ("cryptography", "gmpy2", "tno")

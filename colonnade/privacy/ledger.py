@@ -17,7 +17,8 @@ from colonnade.privacy.entry import Entry, Mechanism, PrivacyError, SampledGauss
 
 OUTSIDE = (
     "Outside of it: representations and gradients on the wire that no entry names, scalers and category lists fitted "
-    "on the rows, losses that are shown, settings and stops chosen by looking at rows, and noise whose seed is known."
+    "on the rows, losses that are shown, settings and stops chosen by looking at rows. Noise follows from the run's "
+    "seed, but for that of passive parties at other sites: whoever knows the seed can take the noise away."
 )
 
 

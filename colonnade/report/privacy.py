@@ -74,6 +74,8 @@ def _protections(records: list[dict[str, Any]]) -> str:
     caption = (
         "What a sender does to its messages before they leave. Noise without a bound on what it hides is no guarantee."
     )
+    cautions = [e.get("caution") for r in records for e in r.get("protections") or [] if isinstance(e, dict)]
+    caption += "".join(f" Caution: {text}." for text in dict.fromkeys(cautions) if text)
     heads = ("method", "protection", "messages", "phases", "guarantee", "strength", "clipped to")
     return f"<section><h2>Protections</h2>{plain_table(caption, heads, rows, words=5)}</section>"
 

@@ -19,7 +19,8 @@ def heading(result: Result) -> str:
     """The name of the table, with its paper."""
     kind, _, number = result["table"].partition("-")
     names = {"table": "Table", "fig": "Fig.", "appendix": "Appendix"}
-    return f"{result['paper']}, {names.get(kind, kind)} {number.upper()}: {result['title']}"
+    table = f"{names.get(kind, kind)} {number.upper()}".strip()
+    return f"{result['paper']}, {table}: {result['title']}"
 
 
 def claim_row(claim: Mapping[str, Any]) -> tuple[str, ...]:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import colonnade as cn
-from colonnade.advisor import private
+from colonnade.advisor import private, probes
 from colonnade.advisor.advise import advice
 from colonnade.advisor.costs import bytes_like
 from colonnade.advisor.mixed import PARTS
 from colonnade.advisor.probes import Probe
-from colonnade.advisor.recommend import Limits, choose, expected
+from colonnade.advisor.recommend import Candidate, Limits, choose, expected
 from colonnade.advisor.record import Entry, Known, Record, from_json, packaged, source, to_json, without
 from colonnade.advisor.setting import Setting, setting_of
 from colonnade.advisor.traits import TRAITS
+from colonnade.advisor.words import candidate_words, likelier_words
 from colonnade.data.splits import Split
 from tests.conftest import make_data
 
@@ -83,6 +86,51 @@ def test_what_costs_nothing_known_is_no_candidate_under_a_budget(setting: Settin
     assert [one.method for one in found.within] == ["local"]
     assert found.left_out["splitnn"] == "the record does not say what it would send"
     assert "fewer than 2 data sets" in found.left_out["hybrid"]
+
+
+def candidate(method: str, score: float, chance: float, spread: float = 0.05) -> Candidate:
+    return Candidate(method, score, score - spread, score + spread, 1e6, 1.0, chance)
+
+
+def test_a_likelier_candidate_than_the_advised_one_is_explained() -> None:
+    """The advice is the best expected score; a table with a larger chance elsewhere needs a word."""
+    first, second = candidate("ssvfl", 0.977, 0.12), candidate("hybrid", 0.973, 0.16, spread=0.1)
+    (text,) = likelier_words([first, second])
+    assert "hybrid has a larger chance to be the best (16 %)" in text and "less certain" in text
+    assert "0.977 for ssvfl and 0.973 for hybrid" in text
+    (text,) = likelier_words([first, candidate("hybrid", 0.973, 0.16)])
+    assert "less certain" not in text
+    assert not likelier_words([candidate("ssvfl", 0.977, 0.161), second])  # the same in the table
+
+
+def test_each_candidate_shown_says_what_it_rests_on(setting: Setting) -> None:
+    shown = [candidate("ssvfl", 0.9, 0.2), replace(candidate("hybrid", 0.88, 0.1), bytes=4e6)]
+    first, second = candidate_words(setting, {"ssvfl": probe("ssvfl", 0.91)}, shown)
+    assert first == "ssvfl: best expected score; tried here, 0.910 on validation rows."
+    assert second.startswith("hybrid: 0.020 behind and sends 4.00 MB, 4 times as much; not tried here")
+
+
+@pytest.mark.parametrize("what", ["advise", "appraise"])
+def test_small_networks_train_on_one_thread(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a thread for every core, probes take ten times as long on a machine that has other work."""
+    seen: list[int] = []
+    fit = cn.Method.fit
+
+    def counted(self: Any, *rows: Any, **options: Any) -> Any:
+        seen.append(torch.get_num_threads())
+        return fit(self, *rows, **options)
+
+    monkeypatch.setattr(cn.Method, "fit", counted)
+    monkeypatch.setattr(probes, "PROBES", {"local": {"epochs": 1}, "splitnn": {"epochs": 1}})
+    monkeypatch.setattr(sys.modules["colonnade.advisor.advise"], "advice", lambda *given: None)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        data = make_data(rows=150)
+        cn.advise(data) if what == "advise" else cn.appraise(data, "p1", seeds=1)
+        assert seen and set(seen) == {1} and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_costs_grow_with_the_rows(setting: Setting) -> None:

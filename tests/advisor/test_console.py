@@ -11,6 +11,7 @@ import pytest
 from colonnade.advisor import probes
 from colonnade.advisor.console import bytes_of
 from colonnade.cli import main
+from colonnade.methods import METHODS
 
 
 @pytest.fixture
@@ -31,12 +32,28 @@ def colonnade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 
 def test_advise_prints_and_writes(colonnade: Any, tmp_path: Path) -> None:
-    code, out, _ = colonnade("advise", "wine", "--labels", "40", "--bytes", "1MB", "--json", "advice.json")
+    code, out, _ = colonnade("advise", "wine", "--labels", "40", "--bytes", "1MB", "--all", "--json", "advice.json")
     saved = json.loads((tmp_path / "advice.json").read_text())
     assert code == 0 and f"Use {saved['advice']}:" in out
     assert "What would change it" in out and "Left out" in out and "1.00 MB allowed" in out
     assert saved["candidates"][0]["method"] == saved["advice"] and set(saved["probes"]) == {"local", "splitnn", "mmvfl"}
     assert saved["setting"]["labelled"] == 40 and saved["sentence"] in out
+    assert rows_of_table(out) == [one["method"] for one in saved["candidates"]] and len(rows_of_table(out)) > 3
+
+
+def rows_of_table(out: str) -> list[str]:
+    """The methods in the table of candidates, in order."""
+    known = set(METHODS)
+    return [line.split()[0] for line in out.split("Use ")[0].splitlines() if line.split() and line.split()[0] in known]
+
+
+def test_advise_shows_three_candidates_and_why(colonnade: Any, tmp_path: Path) -> None:
+    code, out, _ = colonnade("advise", "wine", "--labels", "40", "--json", "advice.json")
+    saved = json.loads((tmp_path / "advice.json").read_text())
+    names = [one["method"] for one in saved["candidates"]]
+    assert code == 0 and len(names) > 3 and rows_of_table(out) == names[:3]
+    assert f"--all shows the other {len(names) - 3} candidates" in out and "--all says why" in out
+    assert all(f"\n{name}: " in out for name in names[:3])  # a line of its own says why
 
 
 def test_appraise_prints_and_writes(colonnade: Any, tmp_path: Path) -> None:

@@ -15,8 +15,11 @@ import colonnade as cn
 from colonnade.attacks import ATTACKS, Finding, Run, Witness, judge, lines, load_run
 from colonnade.attacks.finding import standard_error
 from colonnade.attacks.run import _attach
+from colonnade.bench.cell import Cell
+from colonnade.bench.tradeoff import train_and_attack
+from colonnade.bench.trials import Asked, Trial
 from colonnade.cli import main
-from colonnade.errors import ConfigError, DataError
+from colonnade.errors import ColonnadeError, ConfigError, DataError
 from colonnade.wire.message import Message
 from tests.attacks.small import LABELLED, make_parts, make_run
 
@@ -78,6 +81,30 @@ def test_unknown_names_are_refused() -> None:
         judge(run, seeds=0)
 
 
+def _break(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let an attack end in an error that nobody foresaw."""
+
+    def broken(run: Run, adversary: str, **options: Any) -> list[Finding]:
+        raise ValueError("no [luck]\nat all")
+
+    monkeypatch.setitem(ATTACKS, name, broken)
+
+
+def test_an_attack_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, "membership")
+    found = judge(make_run(make_parts(rows=100), epochs=1), adversary="anyone")
+    assert found.failed == [{"attack": "membership", "adversary": "anyone", "reason": "ValueError: no [luck]"}]
+    assert {finding.attack for finding in found.findings} == {"shadow-models"}
+    assert found.to_json()["failed"] == found.failed
+
+
+def test_a_trial_whose_attack_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, "membership")
+    cell = Cell("splitnn", "wine", options={"epochs": 1})
+    with pytest.raises(ColonnadeError, match=r"attack: membership by anyone: ValueError: no \[luck\]"):
+        train_and_attack(Trial(cell, "splitnn", ""), Asked(("membership",)), {})
+
+
 @pytest.fixture
 def colonnade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     monkeypatch.chdir(tmp_path)
@@ -113,6 +140,26 @@ def test_the_command_judges_a_run_and_refuses_by_name(colonnade: Any, tmp_path: 
     assert code == 2 and "kept no audit log" in err and "--out" in err
     code, _, err = colonnade("attack", "nowhere")
     assert code == 2 and "holds no finished run" in err
+
+
+def test_an_attack_that_fails_is_a_line_in_the_table_and_in_the_file(
+    colonnade: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _break(monkeypatch, "shadow-models")
+    colonnade("run", "splitnn", "--data", "breast_cancer", *TINY, "--out", "r")
+    code, out, _ = colonnade("attack", "r", "--adversary", "anyone", "--json", "a.json")
+    assert code == 1 and "failed: ValueError: no [luck]" in out and "who is a training row (AUC)" in out
+    saved = json.loads((tmp_path / "a.json").read_text())
+    assert [f["attack"] for f in saved["failed"]] == ["shadow-models"]
+    assert [f["attack"] for f in saved["findings"]] == ["membership"]
+
+
+@pytest.mark.parametrize("protection", [(), ("--set", "protect=iso:gradient:5")])
+def test_the_runs_of_the_readme_can_be_attacked(colonnade: Any, protection: tuple[str, ...]) -> None:
+    """Long enough training that probabilities round to 1."""
+    colonnade("run", "splitnn", "--data", "breast_cancer", *protection, "--out", "r")
+    code, out, _ = colonnade("attack", "r", "--adversary", "anyone")
+    assert code == 0 and "shadow-models" in out and "failed" not in out
 
 
 def test_a_run_read_back_is_the_run(colonnade: Any, tmp_path: Path) -> None:

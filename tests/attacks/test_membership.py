@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import colonnade as cn
 from colonnade.attacks import RefusedError, Run, judge, membership, shadow_models
-from colonnade.attacks.membership import best_threshold, losses
+from colonnade.attacks.membership import best_threshold, cross_entropy, losses, outputs
 from tests.attacks.small import make_parts, make_run
 
 module = sys.modules["colonnade.attacks.membership"]
@@ -54,6 +55,34 @@ def test_losses_are_those_of_the_predictions() -> None:
     p = run.model.predict_proba(rows.views)
     wanted = -np.log(p[np.arange(len(p)), rows.labels.values])
     assert losses(run.model, rows) == pytest.approx(wanted)
+
+
+def test_losses_of_certain_predictions_are_those_of_the_logits() -> None:
+    """Far beyond where a probability rounds to 1, the loss keeps its digits and is never negative."""
+    logits = torch.tensor([[0.0, 10.0], [0.0, 60.0], [60.0, 0.0], [0.0, 600.0], [600.0, 0.0]], dtype=torch.float64)
+    truth = torch.ones(5, dtype=torch.int64)
+    wanted = torch.nn.functional.cross_entropy(logits, truth, reduction="none").numpy()
+    found = cross_entropy(torch.softmax(logits, dim=1).numpy(), truth.numpy())
+    assert found[:3] == pytest.approx(wanted[:3], rel=1e-9)
+    assert found[3] >= 0 and 60 < found[4] < np.inf
+    (unknown,) = cross_entropy(np.array([[1.0, 0.0]]), np.array([-1]))  # a class that the model does not know
+    assert 60 < unknown < np.inf
+
+
+class _Sure:
+    """A model that is certain of every row: the probabilities are exactly 0 and 1."""
+
+    task_ = "binary"
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, views: Any) -> Any:
+        return np.eye(2)[np.zeros(len(views["bank"]), dtype=int)]
+
+
+def test_what_shadow_models_read_of_certain_predictions_is_finite() -> None:
+    rows = make_parts(rows=100).test
+    with np.errstate(all="raise"):
+        assert np.isfinite(outputs(_Sure(), rows)).all()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", ["local", "linear"])

@@ -9,6 +9,8 @@ import pytest
 
 from colonnade.bench.plan import plan
 from colonnade.bench.recipe import PAPERS, chosen, names, parse, recipe
+from colonnade.bench.reproduce import EXAMPLE
+from colonnade.data.datasets import DATASETS
 from colonnade.errors import ConfigError
 from tests.bench.small_recipe import content
 
@@ -18,6 +20,7 @@ WANTED = {
     "002": "table-2 table-3 fig-2 fig-4 fig-5 fig-6 fig-7",
     "003": "table-2 table-3 table-4 fig-5",
     "004": "table-4 table-6 table-7 table-8 fig-5 fig-6 fig-7 fig-8 fig-9 fig-10 appendix-b appendix-c",
+    "digits": "order",
 }
 
 
@@ -32,6 +35,17 @@ def test_recipes_are_sound_and_small_when_quick(name: str):
     full, quick = plan(made), plan(made, quick=True)
     assert full and len({item.cell.key for item in full}) == len(full)
     assert 0 < len(quick) <= 60 and {item.cell.seed for item in quick} == {0}
+
+
+def test_the_example_needs_no_data_that_do_not_come_with_the_package(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("COLONNADE_DATA", raising=False)
+    paper = EXAMPLE.split()[2]
+    made = [recipe(name) for name in chosen(paper)]
+    assert all(DATASETS[data.name].available() for one in made for data in one.data)
+    assert not any(one.printed or data.same for one in made for data in one.data)  # no number of a paper is expected
+    says = [claim.says for one in made for claim in one.claim]
+    assert any(s.startswith("001: ") for s in says) and any(s.startswith("002: ") for s in says)
+    assert "in neither paper" in made[0].differs[0]
 
 
 def test_all_problems_at_once():

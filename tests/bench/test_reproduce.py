@@ -14,6 +14,7 @@ from colonnade.bench.recipe import chosen, parse, recipe
 from colonnade.bench.reproduce import Asked, jobs_of, run_jobs
 from colonnade.bench.tuning import merit
 from colonnade.cli import main
+from colonnade.console import console
 from colonnade.errors import ConfigError
 from colonnade.report.reproduction import markdown
 from tests.bench.small_recipe import content
@@ -209,21 +210,43 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
         main(["reproduce"])
     out = capsys.readouterr().out
     assert not end.value.code and all(table in out for table in ("table-2", "fig-10", "appendix-b"))
+    assert f"Start with: {reproduce.EXAMPLE}" in out
     with pytest.raises(SystemExit) as end:
         main(["reproduce", "002", "--table", "3", "--quick", "--json", "found.json"])
-    out = " ".join(capsys.readouterr().out.split())
-    assert not end.value.code and "Left out: mfeat: not at hand. It comes from UCI 72" in out
-    (found,) = json.loads((tmp_path / "found.json").read_text())["results"]
-    assert found["numbers"] == [] and len(found["skipped"]) == 4
+    err = " ".join(capsys.readouterr().err.split())
+    assert end.value.code == 2 and "mfeat, caltech101_20, mnist10k_multiview, reuters are not at hand" in err
+    assert "`colonnade data get mfeat caltech101_20 mnist10k_multiview reuters`" in err and reproduce.EXAMPLE in err
+    assert not list(tmp_path.iterdir())  # no page of nothing
     with pytest.raises(SystemExit) as end:
         main(["reproduce", "007"])
     assert end.value.code == 2 and "there is no paper '007'" in capsys.readouterr().err
 
 
+SMALLEST = ["--set", "epochs=1", "--set", "pretrain_epochs=1"]
+
+
+def test_the_example_runs_without_any_data_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLONNADE_DATA", raising=False)
+    monkeypatch.setattr(console, "_width", 160)
+    with pytest.raises(SystemExit) as end:
+        main([*reproduce.EXAMPLE.split()[1:], *SMALLEST, "--jobs", "1", "--json", "found.json"])
+    assert not end.value.code and "001: SS-VFL-I sends" in " ".join(capsys.readouterr().out.split())
+    (found,) = json.loads((tmp_path / "found.json").read_text())["results"]
+    assert not found["failed"] and not found["skipped"] and all(c["holds"] != "not run" for c in found["claims"])
+    (page,) = tmp_path.glob("colonnade-out/**/digits-order.html")
+    assert "digits, order: the order of methods" in page.read_text()
+
+
 def test_the_command_for_machines_without_rich(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any):
     monkeypatch.delenv("COLONNADE_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert reproduce.main(["002", "--table", "3", "--quick", "--out", str(tmp_path), "--commit", "abc"]) == 0
-    assert "# 002, Table 3: ablation of the three losses" in capsys.readouterr().out
-    assert (tmp_path / "002" / "abc-quick" / "002-table-3.json").exists()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert reproduce.main(["002", "--table", "3", "--quick", "--out", str(tmp_path)]) == 2
+    assert "colonnade data get mfeat" in capsys.readouterr().err
     assert reproduce.main(["002", "--table", "99"]) == 2
+    monkeypatch.setattr(reproduce, "recipe", lambda name: parse(content(), "small"))
+    assert reproduce.main(["002", "--table", "2", "--quick", "--out", str(tmp_path), "--commit", "abc"]) == 0
+    assert "# 002, Table 2: a small table" in capsys.readouterr().out
+    assert (tmp_path / "002" / "abc-quick" / "002-table-2.json").exists()

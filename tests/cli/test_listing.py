@@ -17,7 +17,7 @@ BUNDLED = [name for name, data in cn.DATASETS.items() if not data.files]
 
 def width(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr(console, "width", columns)
+    monkeypatch.setattr(console, "_width", columns)
 
 
 def test_every_method_has_one_line_under_its_family(colonnade: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ def shown(capsys: pytest.CaptureFixture[str], *runs: tuple[str, tuple[float, ...
 def test_a_legend_explains_the_marks_that_occur(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console, "width", 80)
+    monkeypatch.setattr(console, "_width", 80)
     out = shown(capsys, ("fedonce", (0.5, 0.51)), ("splitnn", (0.9, 0.92)))
     assert "* 0.910" in out and "*: best federated method\n" in out and "•" not in out
     out = shown(capsys, ("fedonce", (0.91, 0.91)), ("splitnn", (0.9, 0.93)))
@@ -88,7 +88,7 @@ def test_a_legend_explains_the_marks_that_occur(
 
 
 def test_a_title_has_the_whole_width(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "width", 80)
+    monkeypatch.setattr(console, "_width", 80)
     out = shown(capsys, ("local", (0.5, 0.51)))
     assert "wine: accuracy on test rows (higher is better), 2 seeds\n" in out
 
@@ -96,7 +96,7 @@ def test_a_title_has_the_whole_width(capsys: pytest.CaptureFixture[str], monkeyp
 def test_a_narrow_terminal_gets_lines_and_loses_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console, "width", 40)
+    monkeypatch.setattr(console, "_width", 40)
     out = shown(capsys, ("fedonce", (0.5, 0.51)), ("splitnn", (0.9, 0.92)))
     assert "…" not in out and max(map(len, out.splitlines())) <= 40
     assert "  method: splitnn\n  mean ± std: * 0.910 ± 0.014\n  sent: 1.00 kB\n" in out
@@ -110,11 +110,11 @@ def test_a_table_is_a_table_as_soon_as_it_fits(
     for heading, wraps in (("number", False), ("words", True)):
         table.add_column(heading, no_wrap=not wraps)
     table.add_row("[bold]123456789[/bold]", "some words that may be folded into lines")
-    monkeypatch.setattr(console, "width", least)
+    monkeypatch.setattr(console, "_width", least)
     print_table("t", table)
     out = capsys.readouterr().out
     assert "number:" not in out and "123456789" in out
-    monkeypatch.setattr(console, "width", least - 1)
+    monkeypatch.setattr(console, "_width", least - 1)
     print_table("t", table)
     assert "number: 123456789" in capsys.readouterr().out
 
@@ -144,6 +144,6 @@ def test_a_heading_of_rows_stays_one(capsys: pytest.CaptureFixture[str], monkeyp
         table.add_column(heading, no_wrap=True)
     table.add_row("splitnn")
     table.add_row("none", "0.9")
-    monkeypatch.setattr(console, "width", 18)
+    monkeypatch.setattr(console, "_width", 18)
     print_table("t", table)
     assert capsys.readouterr().out == "t\nsplitnn\n  protection: none\n  score: 0.9\n\n"

@@ -10,6 +10,7 @@ from torch import nn
 
 import colonnade as cn
 from colonnade.bench.cell import Cell, parse_method, run_cell
+from colonnade.methods.federated import SEEDED
 from colonnade.methods.options import parse_settings
 from tests.conftest import make_data
 from tests.methods.test_protected import same, tiny, watch
@@ -94,5 +95,14 @@ def test_the_record_names_protections_and_their_labels() -> None:
     model = tiny("ssvfl-dp", noise=2.0).fit(make_data())
     assert model.protections_ == [
         {"name": "noise", "kind": "representation", "strength": 2.0, "phases": ["train", "validate"],
-         "label": "noise, no guarantee"}
+         "label": "noise, no guarantee", "caution": SEEDED}
     ]  # fmt: skip
+
+
+def test_the_record_says_whose_noise_follows_from_the_seed() -> None:
+    """In one process all noise; between sites that of the active party, as passive ones draw a secret of their own."""
+    model = tiny("splitnn", protect="iso:gradient:1+noise:representation:1").fit(make_data())
+    assert [entry["caution"] for entry in model.protections_] == [SEEDED, SEEDED]
+    assert "whoever knows the seed can take it away" in SEEDED
+    model.federation_.engine = object()  # type: ignore[assignment]
+    assert [entry.get("caution") for entry in model.protections_] == [SEEDED, None]

@@ -183,7 +183,8 @@ def test_summary_says_who_did_what():
     text = ledger.summary(DELTA, "pld")
     assert "pld division over 2 parties" in text and "per person" in text
     assert "- bank, train: 1000 of 1000 steps, each on a random 1.000% of the rows; noise 1.1 times" in text
-    assert "- shop, train: 1 of 1 releases of every row" in text and "seed is known" in text
+    assert "- shop, train: 1 of 1 releases of every row" in text
+    assert "whoever knows the seed can take the noise away" in text
     assert [row["done"] for row in ledger.rows()] == [1000, 1]
 
 

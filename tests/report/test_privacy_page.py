@@ -175,7 +175,13 @@ def test_protections_of_a_run():
     runs = [make_record(seed=seed) | {"protections": [entry, clipped]} for seed in (0, 1)]
     text = render(runs)
     assert text.count("<td>noise, no guarantee</td>") == 1 and "<td>train, tune<" in text  # once for both seeds
-    assert "none stated" in text
+    assert "none stated" in text and "Caution" not in text
+
+
+def test_the_page_says_once_that_noise_follows_from_the_seed():
+    entry = {"name": "iso", "kind": "gradient", "label": "noise, no guarantee", "caution": "the seed tells the noise"}
+    text = render([make_record(seed=seed) | {"protections": [entry]} for seed in (0, 1)])
+    assert text.count("Caution: the seed tells the noise.") == 1
 
 
 PRIVACY = {
