@@ -47,6 +47,7 @@ class ActiveSite:
     table: SiteTable
     link: Link
     memory: Memory | None = None  # of the run from before a crash; None: it cannot go on after one
+    title: str = ""  # name of the run; by default the digits of its 16 bytes
 
     def train(self, name: str, options: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Train a method with the passive sites; the record. This party's part of the model goes to `out`."""
@@ -128,7 +129,8 @@ class ActiveSite:
         best = max((h for h in method.history_ if "validation" in h), key=lambda h: h["epoch"], default={})
         ids, values = rows_to_test(parts.test)
         return {
-            "run": self.link.run.hex(), "method": method.name, "task": method.task_, "metric": method.metric_,
+            "run": self.title or self.link.run.hex(), "method": method.name, "task": method.task_,
+            "metric": method.metric_,
             "score": self._score(method, parts.test, ids, values), "validation": best.get("validation"),
             "traffic": method.traffic_.to_json(), "assignment": overhead, "seconds": seconds, "seed": method.seed,
             "config": method.options_json(), "parties": [self.site.party, *self.federation.passive],

@@ -19,6 +19,7 @@ from colonnade.errors import ColonnadeError, ConfigError, WireError, raise_all
 from colonnade.federate.active_site import ActiveSite
 from colonnade.federate.channel import Ask, relay
 from colonnade.federate.description import FederationFile, SiteFile, read_federation, read_site
+from colonnade.federate.names import check_name, id_of
 from colonnade.federate.offers import Offers
 from colonnade.federate.parts import write_json
 from colonnade.federate.passive_site import PassiveSite
@@ -51,7 +52,7 @@ class Passive:
     """
 
     def __init__(self, runs: list[str] | None = None) -> None:
-        self.runs = [bytes.fromhex(run) for run in runs or []]
+        self.runs = {id_of(name): name for name in map(check_name, runs or [])}  # names become file names here
         self.site: PassiveSite | None = None
         self._make: Callable[[bytes], PassiveSite] | None = None
         self._turn = threading.Lock()
@@ -61,7 +62,7 @@ class Passive:
         """Read the site's own files; what is wrong with them is said here, and to others only that something is."""
         pin_types()
         trains = bool(self.runs)
-        self.runs = self.runs or [run_of(f"{collab.fl_ctx.get_job_id()}/1")]
+        self.runs = self.runs or {run_of(f"{collab.fl_ctx.get_job_id()}/1"): ""}
         try:
             file, federation = files()
             if file.party != collab.site_name:
@@ -75,7 +76,7 @@ class Passive:
             party, active, policy, out = file.party, federation.active, file.policy, file.out
             self._make = lambda run: PassiveSite(
                 party, active, table, policy, run, out, None if trains else Offers(file, table, active, run),
-                past=Past(out, f"{run.hex()}-{party}") if trains else None,
+                past=Past(out, f"{self.runs[run]}-{party}") if trains else None, title=self.runs[run],
             )  # fmt: skip
 
     @collab.publish
@@ -92,7 +93,7 @@ class Passive:
                 try:
                     self.site = self._make(run)
                 except (ColonnadeError, OSError) as error:
-                    log.error("the run %s cannot go on: %s", run.hex(), error)
+                    log.error("the run %s cannot go on: %s", self.runs[run], error)
                     return _refused(b"what it remembers of the run cannot be read; its log says why.")
             if self.site is None:
                 return _refused(b"a request of another run came. Start the training again.")
@@ -125,11 +126,11 @@ class Active:
         for wanted in self.runs:
             run = wanted["run"]
             memory = Memory(file.out, run, file.party)
-            link = Link(calls, bytes.fromhex(run), largest=file.policy.bytes, memory=memory.replies, absent=self.absent)
+            link = Link(calls, id_of(run), largest=file.policy.bytes, memory=memory.replies, absent=self.absent)
             options = {k: tuple(v) if isinstance(v, list) else v for k, v in wanted["options"].items()}
             try:
                 progress = progress_to(file.out / f"{run}-progress.json")
-                ActiveSite(federation, file, table, link, memory).train(wanted["method"], options, progress)
+                ActiveSite(federation, file, table, link, memory, run).train(wanted["method"], options, progress)
             except LostSiteError as error:
                 write_json(file.out / f"{run}-lost.json", {"error": str(error), "sites": error.sites})
                 problems.append(f"{wanted['method']}: {error}")

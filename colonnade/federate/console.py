@@ -9,6 +9,7 @@ from colonnade.federate.jobs import session
 from colonnade.federate.parts import write_json
 from colonnade.federate.processes import check_site, open_kit, running
 from colonnade.federate.reach import heard_by
+from colonnade.federate.site_file import site_path
 from colonnade.federate.table import read_site_table
 from colonnade.federate.training import Faults, train
 from colonnade.methods.options import parse_settings
@@ -16,15 +17,21 @@ from colonnade.methods.store import method_named
 
 
 def train_and_show(
-    folder: Path, site: Path, method: str | None, settings: list[str], faults: Faults, fresh: bool, out: Path | None
+    folder: Path,
+    site: Path | None,
+    method: str | None,
+    settings: list[str],
+    faults: Faults,
+    fresh: bool,
+    out: Path | None,
 ) -> None:
     """Train between sites, with progress, and print the score and the traffic."""
     kit = open_kit(folder)
-    file = check_site(kit, site)
+    file = check_site(kit, site_path(kit, site))
     read_site_table(file, kit.federation.passive).check()
     name = method or file.method
     if name is None:
-        raise ConfigError(f'{site} names no method. Add [method] with name = "…" to it, or use --method.')
+        raise ConfigError(f'{file.path} names no method. Add [method] with name = "…" to it, or use --method.')
     options = {**(file.options if name == file.method else {}), **parse_settings(settings)}
     made = method_named(name)(**options)  # a wrong option is found here
     last = ""
@@ -61,4 +68,4 @@ def show_status(folder: Path) -> None:
         for name in kit.federation.passive:
             print(f"{name}: {'connected' if name in here else 'not connected'}")
         for job in opened.list_jobs():
-            print(f"job {job.get('job_id')}: {job.get('status')}, submitted {job.get('submit_time')}")
+            print(f"{job.get('job_name')}: {job.get('status')}, submitted {job.get('submit_time')}")

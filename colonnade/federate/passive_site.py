@@ -62,10 +62,12 @@ class PassiveSite:
     taken: int = 0  # how many were
     refused: int = 0
     past: Past | None = None  # of this run, from before a crash
+    title: str = ""  # name of the run; by default the digits of its 16 bytes
     budget: Budget | None = field(init=False)  # where the policy has an epsilon
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        self.title = self.title or self.run.hex()
         self.budget = budget_of(self.policy, self.name, self.run, self.out)
 
     def answer(self, data: object) -> bytes:
@@ -215,7 +217,7 @@ class PassiveSite:
         """End the run: this party's part of the model is kept here, and nothing more is answered."""
         self.ended = True
         if self.out is not None and self.party is not None and self.party.encoder is not None:
-            write_part(self.out, self.party, self.run.hex(), self.kept)
+            write_part(self.out, self.party, self.title, self.kept)
 
     def _positions(self, rows: Tensor | None, name: str) -> Tensor:
         found = torch.zeros(0, dtype=torch.int64) if rows is None else rows.long()
