@@ -382,7 +382,9 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(2)
     except SystemExit as end:
         if end.code == _INTERRUPTED:
-            print("Stopped. A comparison goes on from here with the same command.", file=sys.stderr)
+            between_sites = (arguments or sys.argv[1:])[:1] == ["federate"]
+            hint = "" if between_sites else " A comparison goes on from here with the same command."
+            print(f"Stopped.{hint}", file=sys.stderr)
         raise
 
 

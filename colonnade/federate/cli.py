@@ -10,7 +10,7 @@ import typer
 federate = typer.Typer(
     no_args_is_help=True,
     help="Align, train and predict between real sites, over mutual TLS (NVIDIA FLARE).",
-    epilog="Start with: [bold]colonnade federate provision federation.toml --out kits[/bold]",
+    epilog="Start with: [bold]colonnade federate demo[/bold], then docs/federate.md",
 )
 
 Kit = Annotated[Path, typer.Argument(help="A party's folder that `provision` wrote.")]
@@ -18,6 +18,23 @@ Site = Annotated[
     Path | None,
     typer.Option("--site", help="The site's own TOML file. By default the only site.toml of the party in this folder."),
 ]
+
+
+@federate.command()
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for all files; new or empty. colonnade-out/federate-demo by default.")
+    ] = None,
+) -> None:
+    """Show all of it on this machine: two sites that align, train and predict, and the same model in one process.
+
+    Each command is printed before it runs, so that you can type it yourself afterwards.
+
+    Example: colonnade federate demo
+    """
+    from colonnade.federate.demo.run import run_demo
+
+    run_demo(out)
 
 
 @federate.command()

@@ -5,7 +5,6 @@ Both are part of this package, installed at each site by its owner. A job names 
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -26,6 +25,7 @@ from colonnade.federate.passive_site import PassiveSite
 from colonnade.federate.past import Past
 from colonnade.federate.pinned import pin_types
 from colonnade.federate.resume import Memory
+from colonnade.federate.say import say
 from colonnade.federate.table import read_site_table
 from colonnade.wire.engines.absent import LostSiteError
 from colonnade.wire.engines.envelope import Reply, run_in, run_of, seal_reply
@@ -33,7 +33,6 @@ from colonnade.wire.engines.flare import Call, Link
 
 SITE, FEDERATION = "COLONNADE_SITE", "COLONNADE_FEDERATION"  # where the site's process finds its two files
 SERVER = "server"  # FLARE's name of the site where the active party is
-log = logging.getLogger(__name__)
 
 
 def files() -> tuple[SiteFile, FederationFile]:
@@ -71,7 +70,7 @@ class Passive:
             if table.view is None:
                 raise ConfigError(f"{file.path}: [table] has no column besides the id. Name a table with columns.")
         except ColonnadeError as error:
-            log.error("this site cannot take part: %s", error)
+            say(f"this site cannot take part: {error}", warn=True)
         else:
             party, active, policy, out = file.party, federation.active, file.policy, file.out
             self._make = lambda run: PassiveSite(
@@ -83,7 +82,7 @@ class Passive:
     def perform(self, frame: bytes) -> bytes:
         """The one thing that others may call: a request in, a reply out."""
         if collab.caller != SERVER:
-            log.warning("%r called, which is not the active party's site; refused", collab.caller)
+            say(f"refused a call of {collab.caller!r}, because: it is not the active party's site", warn=True)
             return _refused(b"only the active party may ask.")
         if self._make is None:
             return _refused(b"the site's files have a problem; its log says which.")
@@ -93,7 +92,7 @@ class Passive:
                 try:
                     self.site = self._make(run)
                 except (ColonnadeError, OSError) as error:
-                    log.error("the run %s cannot go on: %s", self.runs[run], error)
+                    say(f"run {self.runs[run]} cannot go on: {error}", warn=True)
                     return _refused(b"what it remembers of the run cannot be read; its log says why.")
             if self.site is None:
                 return _refused(b"a request of another run came. Start the training again.")
@@ -128,13 +127,18 @@ class Active:
             memory = Memory(file.out, run, file.party)
             link = Link(calls, id_of(run), largest=file.policy.bytes, memory=memory.replies, absent=self.absent)
             options = {k: tuple(v) if isinstance(v, list) else v for k, v in wanted["options"].items()}
+            say(f"run {run} started: {wanted['method']} with {', '.join(calls)}")
             try:
                 progress = progress_to(file.out / f"{run}-progress.json")
-                ActiveSite(federation, file, table, link, memory, run).train(wanted["method"], options, progress)
+                site = ActiveSite(federation, file, table, link, memory, run)
+                record = site.train(wanted["method"], options, progress)
+                say(f"run {run} ended: {record['metric']} {record['score']:.4f}; records are in {file.out}")
             except LostSiteError as error:
+                say(f"run {run} was cut: {error}", warn=True)
                 write_json(file.out / f"{run}-lost.json", {"error": str(error), "sites": error.sites})
                 problems.append(f"{wanted['method']}: {error}")
             except ColonnadeError as error:
+                say(f"run {run} failed: {error}", warn=True)
                 write_json(file.out / f"{run}-failed.json", {"error": str(error)})
                 memory.remove()
                 problems.append(f"{wanted['method']}: {error}")

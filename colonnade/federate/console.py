@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from colonnade.bench.cell import versions
 from colonnade.errors import ConfigError
 from colonnade.federate.jobs import session
+from colonnade.federate.known import references, with_references
 from colonnade.federate.parts import write_json
 from colonnade.federate.processes import check_site, open_kit, running
 from colonnade.federate.reach import heard_by
@@ -28,7 +31,6 @@ def train_and_show(
     """Train between sites, with progress, and print the score and the traffic."""
     kit = open_kit(folder)
     file = check_site(kit, site_path(kit, site))
-    read_site_table(file, kit.federation.passive).check()
     name = method or file.method
     if name is None:
         raise ConfigError(f'{file.path} names no method. Add [method] with name = "…" to it, or use --method.')
@@ -42,18 +44,35 @@ def train_and_show(
             print(line, flush=True)
             last = line
 
+    table = read_site_table(file, kit.federation.passive)
+    table.check()
     record = train(
         kit, file, name, made.options_json() | {"seed": made.seed}, show, faults=faults, fresh=fresh,
         told=lambda text: print(text, flush=True),
     )  # fmt: skip
+    record = _completed(record, references(kit.federation, file, table, made, record["metric"]), file.out)
     traffic = record["traffic"]
-    print(f"{record['method']}: {record['metric']} {record['score']:.4f} on test rows")
+    print(
+        f"{record['method']}: {record['metric']} {record['score']:.4f} on {record['config']['rows']['test']} test rows"
+    )
+    told = {"alone": f"{file.party} alone, the same network", "guess": "a constant guess"}
+    for name, value in record["references"].items():
+        print(f"{told[name]}: {record['metric']} {value:.4f}")
     print(f"sent {traffic['bytes']:,} bytes in {traffic['messages']:,} messages, {traffic['rounds']:,} rounds")
     if record["absent"]:
         print(f"from request {record['resumed']} on without {', '.join(record['absent'])}: zeros in their place")
-    print(f"{record['seconds']:.1f} s of training; this party's part is in {file.out}")
+    print(f"{record['seconds']:.1f} s of training")
+    print(f"run {record['run']}: its record and this party's part are in {file.out}")
     if out is not None:
         write_json(out, record)
+
+
+def _completed(record: dict[str, Any], found: dict[str, float], out: Path) -> dict[str, Any]:
+    """The record with references and versions, kept as the run's and as the one that `colonnade report` shows."""
+    whole = {**with_references(record, found), "versions": versions()}
+    for name in (record["run"], "record"):
+        write_json(out / f"{name}.json", whole)
+    return whole
 
 
 def show_status(folder: Path) -> None:
