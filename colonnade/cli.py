@@ -381,10 +381,8 @@ def main(arguments: list[str] | None = None) -> Any:
         print(error, file=sys.stderr)
         sys.exit(2)
     except SystemExit as end:
-        if end.code == _INTERRUPTED:
-            between_sites = (arguments or sys.argv[1:])[:1] == ["federate"]
-            hint = "" if between_sites else " A comparison goes on from here with the same command."
-            print(f"Stopped.{hint}", file=sys.stderr)
+        if end.code == _INTERRUPTED and (arguments or sys.argv[1:])[:1] != ["federate"]:  # which says it itself
+            print("Stopped. A comparison goes on from here with the same command.", file=sys.stderr)
         raise
 
 

@@ -68,13 +68,12 @@ def _steps(terminal: Terminal) -> None:
     terminal.run("federate", "predict", "kits/bank", "--out", "predictions.csv")
     if importlib.util.find_spec("plotly") is not None:
         terminal.run("report", "bank/out")
-    for party in reversed(PARTIES):
-        terminal.run("federate", "stop", f"kits/{party}")
     record = json.loads((folder / "bank" / "out" / "record.json").read_text())
     same = compare(folder, record["run"], folder / "predictions.csv", model)
     if not same.holds:
         raise DemoError(f"the sites' model is not the one of one process: {same}.")
     _show(f"\nThe same model as in one process: {same}.")
+    _show("\nNow both sites are stopped, as by Ctrl-C in their terminals or by `colonnade federate stop kits/PARTY`.")
 
 
 def _show(text: str) -> None:

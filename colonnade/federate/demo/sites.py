@@ -20,6 +20,7 @@ from colonnade.federate.say import LOG
 
 READY = 120.0  # seconds in which the sites must have found each other
 _END = 20.0  # seconds that a process gets to end by itself
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PROGRAM = "from colonnade.cli import main; main()"
 
 
@@ -73,7 +74,8 @@ class Terminal:
     def run(self, *words: str) -> None:
         """Run a command to its end; what it prints goes where ours does."""
         self.show(f"$ colonnade {shlex.join(words)}")
-        self._running = self._start(words, None)
+        with undisturbed():
+            self._running = self._start(words, None)
         code = self._running.wait()
         self._running = None
         if code:
@@ -83,8 +85,8 @@ class Terminal:
         """Start a party's site, and go on while it runs."""
         words = ("federate", "join", f"kits/{party}")
         self.show(f"$ colonnade {shlex.join(words)}      (in a terminal of its own)")
-        site = Site(party, self._start(words, subprocess.PIPE))
-        self.sites[party] = site
+        with undisturbed():
+            site = self.sites[party] = Site(party, self._start(words, subprocess.PIPE))
         threading.Thread(target=site.read, args=(self.show,), daemon=True).start()
 
     def _start(self, words: tuple[str, ...], output: int | None) -> subprocess.Popen[str]:
@@ -112,29 +114,44 @@ class Terminal:
         return f"What FLARE printed is in {logs}."
 
     def end(self) -> None:
-        """End all processes: the command that runs, the sites, and what FLARE started for them."""
-        started = [site.process for site in self.sites.values()]
+        """End all processes: the command that runs, then the sites, and what FLARE started for them."""
         if self._running is not None:
-            started.insert(0, self._running)
-        for process in started:
-            with contextlib.suppress(ProcessLookupError):
-                process.terminate()
-        for process in started:
-            try:
-                process.wait(_END)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            _end([self._running])
+        _end([site.process for site in self.sites.values()])
         for party in self.sites:
             stop(open_kit(self.folder / "kits" / party))
+
+
+def _end(processes: list[subprocess.Popen[str]]) -> None:
+    """Ask processes to end, and wait until they have; one that takes too long is killed."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(_END)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Put Ctrl-C off to the end of the block: a process must not be started without being known."""
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in _INTERRUPTS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
 def ended_at_last(terminal: Terminal) -> Iterator[None]:
     """End all processes of a terminal when the block is left, also by Ctrl-C; a second Ctrl-C does not cut this."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in _INTERRUPTS}
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -39,6 +40,20 @@ def test_ctrl_c_ends_the_command_and_the_sites(terminal: Terminal) -> None:
     assert terminal.sites["shop"].process.poll() is not None
     assert terminal._running is not None and terminal._running.poll() is not None
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_while_a_process_starts_does_not_lose_it(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, started = terminal._start, list[subprocess.Popen[str]]()
+
+    def start(words: tuple[str, ...], output: int | None) -> subprocess.Popen[str]:
+        started.append(real(words, output))
+        os.kill(os.getpid(), signal.SIGINT)
+        return started[-1]
+
+    monkeypatch.setattr(terminal, "_start", start)
+    with pytest.raises(KeyboardInterrupt), ended_at_last(terminal):
+        terminal.run("federate", "align", "kits/bank")
+    assert [process.poll() is not None for process in started] == [True]
 
 
 def test_kits_are_stopped_too_when_the_demo_ends(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,4 +118,4 @@ def test_ctrl_c_says_nothing_of_comparisons(
     monkeypatch.setattr(run, "run_demo", interrupted)
     with pytest.raises(SystemExit) as end:
         main(["federate", "demo"])
-    assert end.value.code == 130 and capsys.readouterr().err == "Stopped.\n"
+    assert end.value.code == 130 and capsys.readouterr().err == ""
