@@ -28,6 +28,7 @@ def test_a_port_in_use_is_said_with_a_way_out() -> None:
 
 def test_a_second_join_is_refused_and_leaves_the_first_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kit = Kit(tmp_path / "shop", FederationFile(name="two", active="bank", passive=("shop",)))
+    kit.folder.mkdir()
     site = write_sites(tmp_path / "homes")["shop"]
     stopped: list[Any] = []
     monkeypatch.setattr(processes, "running", lambda kit: [1])
@@ -35,4 +36,4 @@ def test_a_second_join_is_refused_and_leaves_the_first_alone(tmp_path: Path, mon
     monkeypatch.setattr(processes.signal, "signal", lambda *_: None)
     with pytest.raises(ConfigError, match="party 'shop' runs already"):
         join(kit, site)
-    assert not stopped
+    assert not stopped and not (kit.folder / "flare.log").exists()
