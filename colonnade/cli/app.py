@@ -362,6 +362,6 @@ def main(arguments: list[str] | None = None) -> Any:
         print(error, file=sys.stderr)
         sys.exit(2)
     except SystemExit as end:
-        if end.code == _INTERRUPTED:
+        if end.code == _INTERRUPTED and (arguments or sys.argv[1:])[:1] != ["federate"]:  # which says it itself
             print("Stopped. A comparison or a download goes on from here with the same command.", file=sys.stderr)
         raise

@@ -5,6 +5,7 @@ Nothing here knows FLARE: `link` reaches the passive sites.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,19 +17,19 @@ import torch
 from torch import Tensor
 
 from colonnade.data.ids import Ids, locate
-from colonnade.data.labels import as_labels, infer_task
 from colonnade.data.splits import Split, split
 from colonnade.data.vertical import VerticalData
-from colonnade.errors import ConfigError, DataError, raise_all
+from colonnade.errors import ConfigError
 from colonnade.federate.description import FederationFile, SiteFile
+from colonnade.federate.known import known_rows
 from colonnade.federate.parts import kept_of, write_json, write_part
 from colonnade.federate.resume import Memory, find_together
-from colonnade.federate.table import SiteTable, ids_alone
+from colonnade.federate.table import SiteTable
 from colonnade.federation import RemoteData
 from colonnade.methods.base import Method
 from colonnade.methods.network import NetworkMethod
 from colonnade.methods.store import method_named
-from colonnade.metrics import score
+from colonnade.metrics import scores
 from colonnade.wire.engines.flare import ASSIGN, FINISH, Flare, Link
 from colonnade.wire.message import KINDS, Message, Value
 from colonnade.wire.protection import Noise
@@ -47,11 +48,12 @@ class ActiveSite:
     table: SiteTable
     link: Link
     memory: Memory | None = None  # of the run from before a crash; None: it cannot go on after one
+    title: str = ""  # name of the run; by default the digits of its 16 bytes
 
     def train(self, name: str, options: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Train a method with the passive sites; the record. This party's part of the model goes to `out`."""
         method = _network_method(name, options)
-        parts = split(self.known(), labels=self.site.labels, seed=self.site.seed)
+        parts = split(known_rows(self.federation, self.site, self.table), labels=self.site.labels, seed=self.site.seed)
         assert parts.valid is not None
         if self.memory is not None:
             find_together(self.link, self.memory.replies)
@@ -67,23 +69,6 @@ class ActiveSite:
         if self.memory is not None:
             self.memory.remove()
         return record
-
-    def known(self) -> VerticalData:
-        """What the active party knows: its own rows and labels, and of the others the agreed ids."""
-        own, name = self.table.own, self.site.party
-        self.table.check()
-        if own.label is None:
-            raise DataError(f'{self.site.path}: the active party has no label. Add label = "COLUMN" to [table].')
-        problems: list[str] = []
-        labels = as_labels(own.frame[own.label].dropna(), None, f"labels of party {name!r}", problems)
-        raise_all(problems, DataError, str(self.site.path))
-        task = infer_task(labels.values)
-        views = {} if self.table.view is None else {name: self.table.view}
-        if self.table.view is not None:
-            checked = VerticalData(dict(views), labels, name)  # looks at columns and labels
-            labels, task = checked.labels, checked.task
-        views.update({party: ids_alone(self.table.aligned) for party in self.federation.passive})
-        return VerticalData.of(views, labels, name, task)
 
     def assign(self, method: NetworkMethod, parts: Split) -> dict[str, Any]:
         """Tell every site which aligned rows train, validate and test; the traffic of it."""
@@ -126,25 +111,46 @@ class ActiveSite:
     def _record(self, method: NetworkMethod, parts: Split, seconds: float, overhead: dict[str, Any]) -> dict[str, Any]:
         self.link.settle()
         best = max((h for h in method.history_ if "validation" in h), key=lambda h: h["epoch"], default={})
-        ids, values = rows_to_test(parts.test)
+        found = self._scores(method, parts.test)
+        parties = [self.site.party, *self.federation.passive]
         return {
-            "run": self.link.run.hex(), "method": method.name, "task": method.task_, "metric": method.metric_,
-            "score": self._score(method, parts.test, ids, values), "validation": best.get("validation"),
-            "traffic": method.traffic_.to_json(), "assignment": overhead, "seconds": seconds, "seed": method.seed,
-            "config": method.options_json(), "parties": [self.site.party, *self.federation.passive],
+            "run": self.title or self.link.run.hex(), "data": self.federation.name, "method": method.name,
+            "kind": method.kind, "task": method.task_, "metric": method.metric_, "score": found[method.metric_], "scores": _finite(found),
+            "validation": best.get("validation"), "traffic": method.traffic_.to_json(), "assignment": overhead,
+            "seconds": seconds, "seed": method.seed,
+            "config": {
+                **method.options_json(), "labels": self.site.labels, "parties": parties, "active": self.site.party,
+                "rows": _sizes(parts),
+            },
+            "history": [_finite(epoch) for epoch in method.history_], "parties": parties,
             "absent": sorted(self.link.absent.names),
             "resumed": 0 if self.memory is None else self.memory.replies.count,
         }  # fmt: skip
 
-    def _score(self, method: NetworkMethod, test: VerticalData, ids: Ids, values: npt.NDArray[Any]) -> float:
-        """The metric on the test rows, whose representations each site computes from its own."""
+    def _scores(self, method: NetworkMethod, test: VerticalData) -> dict[str, float]:
+        """The metrics on the test rows, whose representations each site computes from its own."""
+        ids, values = rows_to_test(test)
         fed = method.federation_
         if fed.active.preprocessor is not None:
             fed.active.load("predict", test.views[self.site.party], ids)
         with fed.phase("predict"):
             received = fed.ask("represent", table="predict")
         out = fed.active.targets.decode(fed.active.predict("predict", received, len(ids)))
-        return float(score(method.metric_, values, out, method.classes_))
+        return scores(values, out, method.classes_, test.task)
+
+
+def _sizes(parts: Split) -> dict[str, int]:
+    """How many rows of each sort the run had."""
+    assert parts.valid is not None
+    return {
+        "train_aligned": len(parts.train.aligned), "train_labelled": len(parts.train.labels),
+        "valid_labelled": len(parts.valid.labels), "test": len(parts.test.labels),
+    }  # fmt: skip
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Without numbers that JSON cannot hold."""
+    return {k: v for k, v in values.items() if not isinstance(v, float) or math.isfinite(v)}
 
 
 def rows_to_test(test: VerticalData) -> tuple[Ids, npt.NDArray[Any]]:

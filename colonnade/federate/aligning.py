@@ -8,7 +8,6 @@ revealed, to how many ids and how often. When all parties know their rows, each 
 from __future__ import annotations
 
 import json
-import logging
 import secrets
 import time
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from colonnade.federate.agreed import ENDING, Agreed, write_agreed
 from colonnade.federate.description import FederationFile, SiteFile
 from colonnade.federate.parts import write_json
 from colonnade.federate.policy import RefusedError
+from colonnade.federate.say import say
 from colonnade.federate.table import SiteTable, ids_to_align
 from colonnade.passive import Reply
 from colonnade.wire.engines.flare import FINISH, Link
@@ -34,7 +34,7 @@ from colonnade.wire.message import Message, Value
 from colonnade.wire.wire import Wire
 
 DAY = 24 * 3600.0
-log = logging.getLogger(__name__)
+_REVEALED = {"size": "how many of them both parties hold", "both": "which of them both parties hold"}
 
 
 class AligningSite:
@@ -61,7 +61,7 @@ class AligningSite:
             refuse_list(file)
         ids = IdSet(ids_to_align(file, self.table), file.party, normalise=file.normalise)
         write_json(diary, [*earlier, {"time": time.time(), "reveal": reveal}])
-        log.info("party %r begins an alignment of its %d ids that reveals %r", file.party, len(ids), reveal)
+        say(f"an alignment of {len(ids)} ids began; it reveals {_REVEALED[reveal]}")
         return Holder(ids, reveal="both" if reveal == "both" else "size", most=file.policy.ids)
 
     def agree(self, message: Message) -> None:
@@ -77,7 +77,7 @@ class AligningSite:
             name, [texts[row] for row in places], at[self.holder.agreed], normalise=self.holder.ids.normalise
         )
         write_agreed(self.file.aligned, agreed)
-        log.info("party %r: %d rows are aligned", self.file.party, rows)
+        say(f"{rows} rows are aligned; kept in {self.file.aligned}")
 
 
 def refuse_list(file: SiteFile) -> None:

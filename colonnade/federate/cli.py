@@ -10,11 +10,31 @@ import typer
 federate = typer.Typer(
     no_args_is_help=True,
     help="Align, train and predict between real sites, over mutual TLS (NVIDIA FLARE).",
-    epilog="Start with: [bold]colonnade federate provision federation.toml --out kits[/bold]",
+    epilog="Start with: [bold]colonnade federate demo[/bold], then docs/federate.md",
 )
 
 Kit = Annotated[Path, typer.Argument(help="A party's folder that `provision` wrote.")]
-Site = Annotated[Path, typer.Option("--site", help="The site's own TOML file: its table, its policy.")]
+Site = Annotated[
+    Path | None,
+    typer.Option("--site", help="The site's own TOML file. By default the only site.toml of the party in this folder."),
+]
+
+
+@federate.command()
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for all files; new or empty. colonnade-out/federate-demo by default.")
+    ] = None,
+) -> None:
+    """Show all of it on this machine: two sites that align, train and predict, and the same model in one process.
+
+    Each command is printed before it runs, so that you can type it yourself afterwards.
+
+    Example: colonnade federate demo
+    """
+    from colonnade.federate.demo.run import run_demo
+
+    run_demo(out)
 
 
 @federate.command()
@@ -34,21 +54,23 @@ def provision(
 
 
 @federate.command()
-def join(kit: Kit, site: Site) -> None:
+def join(kit: Kit, site: Site = None) -> None:
     """Start this party's site and keep it running; Ctrl-C stops it. The active party's site is the server.
 
-    Example: colonnade federate join kits/shop --site shop/site.toml
+    Example: colonnade federate join kits/shop
     """
     from colonnade.federate.processes import join as run
     from colonnade.federate.processes import open_kit
+    from colonnade.federate.site_file import site_path
 
-    raise typer.Exit(run(open_kit(kit), site))
+    found = open_kit(kit)
+    raise typer.Exit(run(found, site_path(found, site)))
 
 
 @federate.command()
 def train(
     kit: Kit,
-    site: Site,
+    site: Site = None,
     method: Annotated[str | None, typer.Option(help="A method; [method] of the site by default.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="An option of the method, key=value; may be repeated.")
@@ -64,7 +86,7 @@ def train(
 
     A training that was cut, by a crash of any site or of this command, goes on when the same is trained again.
 
-    Example: colonnade federate train kits/bank --site bank/site.toml --set epochs=20
+    Example: colonnade federate train kits/bank --set epochs=20
     """
     from colonnade.federate.console import train_and_show
     from colonnade.federate.training import Faults
@@ -76,7 +98,7 @@ def train(
 @federate.command()
 def align(
     kit: Kit,
-    site: Site,
+    site: Site = None,
     size: Annotated[
         bool, typer.Option("--size", help="A first look: only how many ids each pair has in common. Nothing is kept.")
     ] = False,
@@ -84,20 +106,21 @@ def align(
 ) -> None:
     """Find the rows that all parties hold, by private set intersection. Training uses them from then on.
 
-    Example: colonnade federate align kits/bank --site bank/site.toml
+    Example: colonnade federate align kits/bank
     """
     from colonnade.federate.commands import align_and_show
 
     align_and_show(kit, site, size, json_)
 
 
-Run = Annotated[str | None, typer.Option(help="A trained run, or the first of its digits; the newest by default.")]
+Run = Annotated[str | None, typer.Option(help="A trained run, or the beginning of its name; the newest by default.")]
 
 
 @federate.command()
 def predict(
     kit: Kit,
-    site: Site,
+    site: Site = None,
+    *,
     out: Annotated[Path, typer.Option(help="File to write: .csv, .tsv or .parquet.")],
     ids: Annotated[
         Path | None, typer.Option(help="Table with the ids to predict; by default all aligned rows without a label.")
@@ -108,7 +131,7 @@ def predict(
 ) -> None:
     """Predict rows with the parts of a trained model that are at the sites.
 
-    Example: colonnade federate predict kits/bank --site bank/site.toml --out predictions.csv
+    Example: colonnade federate predict kits/bank --out predictions.csv
     """
     from colonnade.federate.commands import predict_and_show
 
@@ -118,7 +141,7 @@ def predict(
 @federate.command()
 def serve(
     kit: Kit,
-    site: Site,
+    site: Site = None,
     run: Run = None,
     host: Annotated[str, typer.Option(help="Address; any but this machine's own needs a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0: any free one.")] = 8000,
@@ -135,7 +158,7 @@ def serve(
 ) -> None:
     """Answer predictions over HTTP, until stopped: ids in, probabilities out, representations from the sites.
 
-    Example: colonnade federate serve kits/bank --site bank/site.toml
+    Example: colonnade federate serve kits/bank
     """
     from colonnade.federate.commands import serve_and_show
     from colonnade.serve.cache import Cache

@@ -16,6 +16,7 @@ from colonnade.federate.loading import find_run, read_part
 from colonnade.federate.parts import write_json
 from colonnade.federate.processes import Kit, check_site, open_kit
 from colonnade.federate.reach import reached
+from colonnade.federate.site_file import site_path
 from colonnade.federate.table import SiteTable, read_site_table
 from colonnade.serve.cache import Cache
 from colonnade.serve.command import greeting
@@ -24,15 +25,15 @@ from colonnade.serve.server import Settings, serve
 from colonnade.wire.engines.flare import Link
 
 
-def _open(folder: Path, path: Path) -> tuple[Kit, SiteFile, SiteTable]:
+def _open(folder: Path, path: Path | None) -> tuple[Kit, SiteFile, SiteTable]:
     kit = open_kit(folder)
     if not kit.active:
         raise ConfigError(f"{folder} is the kit of a passive party. Use that of {kit.federation.active!r}.")
-    site = check_site(kit, path)
+    site = check_site(kit, site_path(kit, path))
     return kit, site, read_site_table(site, kit.federation.passive)
 
 
-def align_and_show(folder: Path, path: Path, only_size: bool, out: Path | None) -> None:
+def align_and_show(folder: Path, path: Path | None, only_size: bool, out: Path | None) -> None:
     """Align with all sites, or only count, with progress; print what was found."""
     kit, site, table = _open(folder, path)
     if not only_size:
@@ -54,7 +55,7 @@ def align_and_show(folder: Path, path: Path, only_size: bool, out: Path | None) 
 
 
 def predict_and_show(
-    folder: Path, path: Path, run: str | None, ids: Path | None, out: Path, wait: float, json: Path | None
+    folder: Path, path: Path | None, run: str | None, ids: Path | None, out: Path, wait: float, json: Path | None
 ) -> None:
     """Predict the rows of a file, or all aligned ones without a label; write them, print who was missing."""
     check_out(out)
@@ -71,7 +72,7 @@ def predict_and_show(
         print(f"{name} is absent: {why}")
     for line in summary(batch):
         print(line)
-    print(f"run {trained[:8]} ({predictor.method}); predictions are in {out}")
+    print(f"run {trained} ({predictor.method}); predictions are in {out}")
     if json is not None:
         write_json(json, {
             "run": trained, "ids": len(batch.ids), "predicted": int(batch.known.sum()), "absent": batch.absent,
@@ -79,7 +80,9 @@ def predict_and_show(
         })  # fmt: skip
 
 
-def serve_and_show(folder: Path, path: Path, run: str | None, settings: Settings, cache: Cache, wait: float) -> None:
+def serve_and_show(
+    folder: Path, path: Path | None, run: str | None, settings: Settings, cache: Cache, wait: float
+) -> None:
     """Answer predictions over HTTP until stopped."""
     from colonnade.federate.serving import Keeper
 
@@ -89,7 +92,7 @@ def serve_and_show(folder: Path, path: Path, run: str | None, settings: Settings
     keeper = Keeper(kit, site, source, wait)
 
     def ready(url: str) -> None:
-        for line in [*greeting(predictor, settings, url), f"run {trained[:8]} of {site.party}"]:
+        for line in [*greeting(predictor, settings, url), f"run {trained} of {site.party}"]:
             console.print(line, soft_wrap=True, markup=False)
 
     try:

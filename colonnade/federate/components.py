@@ -5,7 +5,6 @@ Both are part of this package, installed at each site by its owner. A job names 
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -19,12 +18,14 @@ from colonnade.errors import ColonnadeError, ConfigError, WireError, raise_all
 from colonnade.federate.active_site import ActiveSite
 from colonnade.federate.channel import Ask, relay
 from colonnade.federate.description import FederationFile, SiteFile, read_federation, read_site
+from colonnade.federate.names import check_name, id_of
 from colonnade.federate.offers import Offers
 from colonnade.federate.parts import write_json
 from colonnade.federate.passive_site import PassiveSite
 from colonnade.federate.past import Past
 from colonnade.federate.pinned import pin_types
 from colonnade.federate.resume import Memory
+from colonnade.federate.say import say
 from colonnade.federate.table import read_site_table
 from colonnade.wire.engines.absent import LostSiteError
 from colonnade.wire.engines.envelope import Reply, run_in, run_of, seal_reply
@@ -32,7 +33,6 @@ from colonnade.wire.engines.flare import Call, Link
 
 SITE, FEDERATION = "COLONNADE_SITE", "COLONNADE_FEDERATION"  # where the site's process finds its two files
 SERVER = "server"  # FLARE's name of the site where the active party is
-log = logging.getLogger(__name__)
 
 
 def files() -> tuple[SiteFile, FederationFile]:
@@ -51,7 +51,7 @@ class Passive:
     """
 
     def __init__(self, runs: list[str] | None = None) -> None:
-        self.runs = [bytes.fromhex(run) for run in runs or []]
+        self.runs = {id_of(name): name for name in map(check_name, runs or [])}  # names become file names here
         self.site: PassiveSite | None = None
         self._make: Callable[[bytes], PassiveSite] | None = None
         self._turn = threading.Lock()
@@ -61,7 +61,7 @@ class Passive:
         """Read the site's own files; what is wrong with them is said here, and to others only that something is."""
         pin_types()
         trains = bool(self.runs)
-        self.runs = self.runs or [run_of(f"{collab.fl_ctx.get_job_id()}/1")]
+        self.runs = self.runs or {run_of(f"{collab.fl_ctx.get_job_id()}/1"): ""}
         try:
             file, federation = files()
             if file.party != collab.site_name:
@@ -70,19 +70,19 @@ class Passive:
             if table.view is None:
                 raise ConfigError(f"{file.path}: [table] has no column besides the id. Name a table with columns.")
         except ColonnadeError as error:
-            log.error("this site cannot take part: %s", error)
+            say(f"this site cannot take part: {error}", warn=True)
         else:
             party, active, policy, out = file.party, federation.active, file.policy, file.out
             self._make = lambda run: PassiveSite(
                 party, active, table, policy, run, out, None if trains else Offers(file, table, active, run),
-                past=Past(out, f"{run.hex()}-{party}") if trains else None,
+                past=Past(out, f"{self.runs[run]}-{party}") if trains else None, title=self.runs[run],
             )  # fmt: skip
 
     @collab.publish
     def perform(self, frame: bytes) -> bytes:
         """The one thing that others may call: a request in, a reply out."""
         if collab.caller != SERVER:
-            log.warning("%r called, which is not the active party's site; refused", collab.caller)
+            say(f"refused a call of {collab.caller!r}, because: it is not the active party's site", warn=True)
             return _refused(b"only the active party may ask.")
         if self._make is None:
             return _refused(b"the site's files have a problem; its log says which.")
@@ -92,7 +92,7 @@ class Passive:
                 try:
                     self.site = self._make(run)
                 except (ColonnadeError, OSError) as error:
-                    log.error("the run %s cannot go on: %s", run.hex(), error)
+                    say(f"run {self.runs[run]} cannot go on: {error}", warn=True)
                     return _refused(b"what it remembers of the run cannot be read; its log says why.")
             if self.site is None:
                 return _refused(b"a request of another run came. Start the training again.")
@@ -125,15 +125,20 @@ class Active:
         for wanted in self.runs:
             run = wanted["run"]
             memory = Memory(file.out, run, file.party)
-            link = Link(calls, bytes.fromhex(run), largest=file.policy.bytes, memory=memory.replies, absent=self.absent)
+            link = Link(calls, id_of(run), largest=file.policy.bytes, memory=memory.replies, absent=self.absent)
             options = {k: tuple(v) if isinstance(v, list) else v for k, v in wanted["options"].items()}
+            say(f"run {run} started: {wanted['method']} with {', '.join(calls)}")
             try:
                 progress = progress_to(file.out / f"{run}-progress.json")
-                ActiveSite(federation, file, table, link, memory).train(wanted["method"], options, progress)
+                site = ActiveSite(federation, file, table, link, memory, run)
+                record = site.train(wanted["method"], options, progress)
+                say(f"run {run} ended: {record['metric']} {record['score']:.4f}; records are in {file.out}")
             except LostSiteError as error:
+                say(f"run {run} was cut: {error}", warn=True)
                 write_json(file.out / f"{run}-lost.json", {"error": str(error), "sites": error.sites})
                 problems.append(f"{wanted['method']}: {error}")
             except ColonnadeError as error:
+                say(f"run {run} failed: {error}", warn=True)
                 write_json(file.out / f"{run}-failed.json", {"error": str(error)})
                 memory.remove()
                 problems.append(f"{wanted['method']}: {error}")

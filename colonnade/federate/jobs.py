@@ -28,7 +28,7 @@ _SERVER = "server"  # FLARE's name of the active party's site
 class Run:
     """One training: its name, which stays the same when it goes on after a crash, the method and its options."""
 
-    name: str  # 32 hexadecimal digits
+    name: str  # see names.py
     method: str
     options: dict[str, Any]
 
@@ -55,8 +55,9 @@ def write_job(folder: Path, kit: Kit, runs: list[Run], absent: tuple[str, ...] =
     config.mkdir(parents=True)
     passive = [name for name in kit.federation.passive if name not in absent]
     to = [_SERVER, *passive] if absent else ["@ALL"]
-    meta = {"name": kit.federation.name, "resource_spec": {}, "min_clients": len(passive),
-            "mandatory_clients": passive, "deploy_map": {"app": to}}  # fmt: skip
+    name = ", ".join(run.name for run in runs) or kit.federation.name
+    meta = {"name": name, "resource_spec": {}, "min_clients": len(passive), "mandatory_clients": passive,
+            "deploy_map": {"app": to}}  # fmt: skip
     threads = {"max_call_threads": 4}
     wanted = [{"run": run.name, "method": run.method, "options": run.options} for run in runs]
     active = {"runs": wanted, "absent": list(absent)}

@@ -8,7 +8,6 @@ any other, which predicts the same.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from colonnade.active import ActiveParty, Targets
 from colonnade.data.labels import Labels
 from colonnade.data.preprocess import Preprocessor
 from colonnade.errors import ConfigError, DataError
+from colonnade.federate.names import check_name, is_name
 from colonnade.federate.parts import FORMAT
 from colonnade.federation import Federation
 from colonnade.linear_view import blank_prediction
@@ -36,7 +36,6 @@ from colonnade.wire.message import Message
 from colonnade.wire.meter import Traffic
 from colonnade.wire.wire import Wire
 
-RUN = re.compile(r"[0-9a-f]{32}")
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -55,9 +54,7 @@ def read_part(folder: Path, run: str, party: str) -> Part:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    if not RUN.fullmatch(run):
-        raise ConfigError(f"{run!r} is no run. A run has 32 digits of 0-9 and a-f.")
-    path = folder / f"{run}-{party}.json"
+    path = folder / f"{check_name(run)}-{party}.json"
     try:
         kept = json.loads(path.read_text())
         weights = load_file(path.with_suffix(".safetensors"))
@@ -75,15 +72,15 @@ def read_part(folder: Path, run: str, party: str) -> Part:
 def find_run(folder: Path, party: str, beginning: str | None = None) -> str:
     """The run of the newest part of the active party's in a folder, or the one that begins so."""
     ends = f"-{party}.json"
-    parts = [path for path in folder.glob(f"*{ends}") if RUN.fullmatch(path.name.removesuffix(ends))]
+    parts = [path for path in folder.glob(f"*{ends}") if is_name(path.name.removesuffix(ends))]
     parts.sort(key=lambda path: path.stat().st_mtime)
     fitting = [path.name.removesuffix(ends) for path in parts if path.name.startswith(beginning or "")]
     if not fitting:
-        known = ", ".join(path.name[:8] for path in parts) or "none"
+        known = ", ".join(path.name.removesuffix(ends) for path in parts) or "none"
         what = "no run has ended" if beginning is None else f"no run begins with {beginning!r}"
         raise ConfigError(f"{folder}: {what}. Trained runs: {known}. Train by `colonnade federate train`.")
     if beginning is not None and len(fitting) > 1:
-        raise ConfigError(f"{folder}: {len(fitting)} runs begin with {beginning!r}. Give more of its digits.")
+        raise ConfigError(f"{folder}: {len(fitting)} runs begin with {beginning!r}. Give more of its name.")
     return fitting[-1]
 
 

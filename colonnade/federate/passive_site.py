@@ -25,6 +25,7 @@ from colonnade.federate.offers import Offers
 from colonnade.federate.parts import write_part
 from colonnade.federate.past import Past
 from colonnade.federate.policy import Policy
+from colonnade.federate.say import say
 from colonnade.federate.table import SiteTable
 from colonnade.passive import AT_SITES, OPERATIONS, PassiveParty
 from colonnade.passive import Reply as Answer
@@ -62,10 +63,12 @@ class PassiveSite:
     taken: int = 0  # how many were
     refused: int = 0
     past: Past | None = None  # of this run, from before a crash
+    title: str = ""  # name of the run; by default the digits of its 16 bytes
     budget: Budget | None = field(init=False)  # where the policy has an epsilon
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        self.title = self.title or self.run.hex()
         self.budget = budget_of(self.policy, self.name, self.run, self.out)
 
     def answer(self, data: object) -> bytes:
@@ -100,7 +103,7 @@ class PassiveSite:
     def _refuse(self, number: int, reason: str) -> bytes:
         self.refused += 1
         text = reason.encode(errors="backslashreplace")  # what came may hold characters that no file takes
-        log.warning("party %r refused request %d: %s", self.name, number, text.decode())
+        say(f"refused request {number}, because: {text.decode()}", warn=True)
         return seal_reply(Reply(self.run, number, "refused", text))
 
     def _open(self, data: object) -> Request:
@@ -160,7 +163,7 @@ class PassiveSite:
             if operation == "prepare":
                 self._load_held_back()
         except DataError as error:  # it may name columns
-            log.error("party %r: %s", self.name, error)
+            say(f"its rows do not serve for run {self.title}: {error}", warn=True)
             raise WireError("its rows do not serve for this; the site's log says why.") from None
         return self._sent(declared.reply, reply, message.phase)
 
@@ -210,12 +213,14 @@ class PassiveSite:
         self.kept["private"] = self.budget is not None
         if self.budget is not None:
             self.budget.promise(self.wire.protections)
+        say(f"run {self.title} started: {self.kept['method']} with {self.active}, {len(train)} common training rows")
 
     def _finish(self) -> None:
         """End the run: this party's part of the model is kept here, and nothing more is answered."""
         self.ended = True
         if self.out is not None and self.party is not None and self.party.encoder is not None:
-            write_part(self.out, self.party, self.run.hex(), self.kept)
+            write_part(self.out, self.party, self.title, self.kept)
+            say(f"run {self.title} ended; this party's part of the model is in {self.out}")
 
     def _positions(self, rows: Tensor | None, name: str) -> Tensor:
         found = torch.zeros(0, dtype=torch.int64) if rows is None else rows.long()

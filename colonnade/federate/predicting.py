@@ -18,6 +18,7 @@ from colonnade.federate.budget import budget_of
 from colonnade.federate.description import SiteFile
 from colonnade.federate.loading import passive_party, read_part
 from colonnade.federate.policy import RefusedError
+from colonnade.federate.say import say
 from colonnade.federate.table import SiteTable
 from colonnade.passive import PassiveParty, Reply
 from colonnade.wire.codec import PRECISIONS
@@ -54,6 +55,7 @@ class PredictingSite:
                 raise RefusedError("the policy has an epsilon, and this part was learnt without one. Train again.")
             self.budget.promise(self.wire.protections)
         self.party = passive_party(part)
+        say(f"predictions by run {part.run} began")
         gone = np.flatnonzero(self.table.at < 0)
         return Reply({"gone": torch.from_numpy(gone)}, {"width": self.party.width})
 

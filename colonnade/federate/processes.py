@@ -7,12 +7,15 @@ environment variable, by which all of them are found again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from typing import Any
 from colonnade.errors import ConfigError, MissingDependencyError
 from colonnade.federate.description import FederationFile, SiteFile, read_federation, read_site
 from colonnade.federate.pinned import settings
+from colonnade.federate.say import LOG, Follower
 from colonnade.federate.table import read_site_table
 
 KIT = "COLONNADE_KIT"
@@ -74,8 +78,7 @@ def check_site(kit: Kit, path: Path) -> SiteFile:
 def start(kit: Kit, path: Path, log: Path | None = None) -> subprocess.Popen[bytes]:
     """Start a site's process; what it prints goes to `log`, or where ours does."""
     site = check_site(kit, path)
-    if running(kit):
-        raise ConfigError(f"party {kit.party!r} runs already from {kit.folder}. Stop it by `colonnade federate stop`.")
+    refuse_second(kit)
     sort = "server" if kit.active else "client"
     who = [] if kit.active else [f"uid={kit.party}"]
     if kit.active:
@@ -96,6 +99,12 @@ def start(kit: Kit, path: Path, log: Path | None = None) -> subprocess.Popen[byt
         return subprocess.Popen(
             command, env=environment, cwd=kit.workspace, stdout=output, stderr=output, start_new_session=True
         )
+
+
+def refuse_second(kit: Kit) -> None:
+    """Refuse to start a site that runs."""
+    if running(kit):
+        raise ConfigError(f"party {kit.party!r} runs already from {kit.folder}. Stop it by `colonnade federate stop`.")
 
 
 def _store_inside(server: Path) -> None:
@@ -154,22 +163,58 @@ def _end(kit: Kit) -> int:
 
 
 def join(kit: Kit, path: Path) -> int:
-    """Run a site until it is stopped, interrupted or terminated; its exit code. One that dies is started again."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    died = 0
+    """Run a site until it is stopped, interrupted or terminated; its exit code. One that dies is started again.
+
+    It prints a few lines of its own; what FLARE prints goes to a file in the kit.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+
+    def tell(text: str) -> None:
+        print(f"{kit.party}: {text}", flush=True)
+
+    check_site(kit, path)
+    refuse_second(kit)
+    if kit.active:
+        check_port(kit.federation)
     _stopped(kit).unlink(missing_ok=True)
+    log = kit.folder / LOG
+    tell(f"starting by {path}; what FLARE prints goes to {log}")
+    with Follower(log, tell):
+        code = _keep_running(kit, path, log, tell)
+    tell("stopped")
+    return code
+
+
+def check_port(federation: FederationFile) -> None:
+    """Refuse to start the active party's site where another process listens."""
+    host = federation.listen or federation.host
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, federation.port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:  # others may be due to the host's name: FLARE knows more sorts
+                raise ConfigError(
+                    f"port {federation.port} of {host} is in use by another process. Stop that one, or change port in "
+                    f"federation.toml and provision again."
+                ) from None
+
+
+def _keep_running(kit: Kit, path: Path, log: Path, tell: Callable[[str], None]) -> int:
+    died = 0
     try:
         while True:
-            process, since = start(kit, path), time.monotonic()
+            process, since = start(kit, path, log), time.monotonic()
             code = process.wait()
             if code == 0 or _stopped(kit).exists():
                 return code
             _end(kit)  # what a dead parent leaves behind
             died = died + 1 if time.monotonic() - since < _QUICK else 1
             if died == _TOO_OFTEN:
-                print(f"{kit.party}: died {died} times in a row, with code {code} at last. Its log says why.")
+                tell(f"died {died} times in a row, with code {code} at last; {log} says why")
                 return code
-            print(f"{kit.party}: died with code {code}, and is started again.", flush=True)
+            tell(f"died with code {code}, and is started again")
             time.sleep(_PAUSE)
     except KeyboardInterrupt:
         return 130

@@ -7,7 +7,6 @@ A run that was cut goes on: the active party has each reply, and each site each 
 from __future__ import annotations
 
 import json
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from typing import Any, Literal
 from colonnade.errors import ConfigError, raise_all
 from colonnade.federate.description import SiteFile
 from colonnade.federate.jobs import CutError, Progress, Run, TrainingError, attempt
+from colonnade.federate.names import new_name
 from colonnade.federate.parts import write_json
 from colonnade.federate.processes import Kit
 from colonnade.federate.reach import heard_of
@@ -124,9 +124,9 @@ def _open_run(out: Path, method: str, options: dict[str, Any], fresh: bool, told
     for path in sorted(out.glob("*-run.json"), key=lambda p: p.stat().st_mtime, reverse=True):
         found = Run(**json.loads(path.read_text()))
         if (found.method, found.options) == (method, json.loads(json.dumps(options))) and not fresh:
-            told(f"Going on with run {found.name[:8]}, which was cut.")
+            told(f"Going on with run {found.name}, which was cut.")
             return found
-    run = Run(secrets.token_hex(16), method, options)
+    run = Run(new_name(method, out), method, options)
     write_json(out / f"{run.name}-run.json", asdict(run))
     return run
 

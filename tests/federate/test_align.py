@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,7 @@ def test_the_owner_of_a_site_decides(
     files = write_sites(tmp_path, {"shop": policy}, listed=False)
     with caplog.at_level(logging.WARNING), pytest.raises(WireError, match=f"site 'shop': .*{refusal}"):
         align(files, size=size)
-    assert "party 'shop' refused" in caplog.text
+    assert re.search(rf"refused request \d+, because: .*{refusal}", caplog.text)
     assert not any(read_site(path).aligned.exists() for path in files.values())
 
 

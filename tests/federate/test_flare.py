@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
 import secrets
 import shutil
 import signal
@@ -69,6 +72,33 @@ def _connected(kit: Kit) -> list[str]:
         return connected(kit)
     except ConfigError:
         return []
+
+
+def test_the_demo_ends_well_with_the_model_of_one_process(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    environment = {**os.environ, "COLUMNS": "40", "NO_COLOR": "1"}
+    with socket.socket() as other:  # the port that the demo would take
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):  # somebody else has it already
+            other.bind(("127.0.0.1", 8002))
+            other.listen()
+        done = subprocess.run(
+            _command("demo", "--out", folder), capture_output=True, text=True, timeout=300, env=environment
+        )
+    said = done.stdout
+    assert done.returncode == 0, said + done.stderr
+    assert "Port 8002 is in use" in said and "\x1b" not in said + done.stderr
+    assert "The same model as in one process: all 2,146 weights and all 59 predictions are equal, bit by bit." in said
+    for party in ("bank", "shop"):
+        mine = [line for line in said.splitlines() if line.startswith(f"{party}: ")]
+        assert f"{party}: ready" in mine and len(mine) < 15, mine
+        log = folder / "kits" / party / "flare.log"
+        assert said.count(f"what FLARE prints goes to {log}") == 1 and len(log.read_text().splitlines()) > 100
+        assert not running(open_kit(folder / "kits" / party))
+    record = json.loads((folder / "bank" / "out" / "record.json").read_text())
+    assert record["references"]["guess"] < record["references"]["alone"] < record["score"]
+    assert re.fullmatch(r"splitnn-\d{4}-\d\d-\d\d-\d{6}", record["run"])
+    assert f"splitnn on {record['data']}" in (folder / "bank" / "out" / "report.html").read_text()
 
 
 def connect(kit: Kit, certificate: Path | None) -> None:

@@ -86,7 +86,7 @@ def test_both_sides_hear_that_representations_need_noise(tmp_path: Path, caplog:
     for protect in ((), ("noise:representation:5",), ("gaussian:gradient:1:4",)):
         with caplog.at_level(logging.WARNING), pytest.raises(WireError, match=r"site 'shop': the policy refuses repr"):
             active_site(files, passive_sites(files)).train("splitnn", {**NETWORK, "protect": protect})
-        assert "party 'shop' refused request 1: the policy refuses representations without a guarantee" in caplog.text
+        assert "refused request 1, because: the policy refuses representations without a guarantee" in caplog.text
 
 
 def test_noise_that_costs_too_much_at_once_is_refused_before_anything(tmp_path: Path) -> None:

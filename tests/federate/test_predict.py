@@ -267,7 +267,7 @@ def test_what_a_site_does_not_encode(trained: dict[str, Path]) -> None:
     run, digest = find_run(read_site(trained["bank"]).out, "bank"), shop.table.same(LATER)
     assert "before a part was opened" in put(shop, 1, "encode", places(0), LATER)
     assert "holds another alignment" in put(shop, 2, "open", model_message(run, "0" * 32), LATER)
-    assert "is no run" in put(shop, 3, "open", model_message("../../etc/passwd", digest), LATER)
+    assert "is no name of a run" in put(shop, 3, "open", model_message("../../etc/passwd", digest), LATER)
     assert "holds no part of run" in put(shop, 4, "open", model_message("0" * 32, digest), LATER)
     assert put(shop, 5, "open", model_message(run, digest), LATER) == "answered"
     assert "opened once in a run" in put(shop, 6, "open", model_message(run, digest), LATER)
