@@ -17,12 +17,12 @@ from pathlib import Path
 
 from benchmarks import advise_check, advise_text, appraise_check
 from benchmarks.advise_runs import entries, read_runs, scores
-from colonnade.advisor import record
-from colonnade.advisor.mixed import fit
-from colonnade.advisor.probes import Probe, run_probes
-from colonnade.advisor.record import Entry
-from colonnade.bench.files import write_json
 from colonnade.data.splits import Split
+from colonnade.lab.advisor import record
+from colonnade.lab.advisor.mixed import fit
+from colonnade.lab.advisor.probes import Probe, run_probes
+from colonnade.lab.advisor.record import Entry
+from colonnade.lab.run.files import write_json
 
 KEPT = Path("results/advise-runs.json")
 GAINS = Path("results/appraise-runs.json")

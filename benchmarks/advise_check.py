@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.advise_runs import Place, Run
-from colonnade.advisor.mixed import fit
-from colonnade.advisor.recommend import expected
-from colonnade.advisor.record import Entry, Record, source, without
+from colonnade.lab.advisor.mixed import fit
+from colonnade.lab.advisor.recommend import expected
+from colonnade.lab.advisor.record import Entry, Record, source, without
 
 ADVISE, RECORD, PROBES = "advise", "record alone", "probes alone"
 

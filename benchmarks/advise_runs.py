@@ -14,15 +14,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from colonnade.advisor.probes import Probe
-from colonnade.advisor.record import Entry, Known
-from colonnade.advisor.setting import setting_of
-from colonnade.advisor.traits import TRAITS
-from colonnade.bench.cell import Cell, parse_method
 from colonnade.data.datasets import DATASETS
 from colonnade.errors import ColonnadeError
-from colonnade.methods import METHODS
-from colonnade.report.text import labels_text, percent_text
+from colonnade.lab.advisor.probes import Probe
+from colonnade.lab.advisor.record import Entry, Known
+from colonnade.lab.advisor.setting import setting_of
+from colonnade.lab.advisor.traits import TRAITS
+from colonnade.lab.report.text import labels_text, percent_text
+from colonnade.lab.run.cell import Cell, parse_method
+from colonnade.methods.registry import METHODS
 
 FREE = ("seed", "device", "precision", "encrypt")  # options that leave the score as it is
 SAME_SCORE = {"secureboost:encrypt=false": "secureboost"}  # the same trees; bytes and seconds are others

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from benchmarks.advise_check import ADVISE, PROBES, RECORD, Checked, Way
 from benchmarks.appraise_check import Gains
-from colonnade.advisor.record import Entry, source
-from colonnade.report.text import bytes_text
+from colonnade.lab.advisor.record import Entry, source
+from colonnade.lab.report.text import bytes_text
 
 MADE = "Made by `python -m benchmarks.advise evaluate`; how it is done: [docs/advise.md](../docs/advise.md)."
 

@@ -18,13 +18,13 @@ from scipy.stats import spearmanr
 
 import colonnade as cn
 from benchmarks.advise_runs import Place
-from colonnade.advisor.appraise import appraise, full_gain
-from colonnade.advisor.realised import realised
-from colonnade.advisor.recommend import NORMAL_90
-from colonnade.advisor.record import source
-from colonnade.advisor.setting import Setting
 from colonnade.data.splits import Split
 from colonnade.data.vertical import VerticalData
+from colonnade.lab.advisor.appraise import appraise, full_gain
+from colonnade.lab.advisor.realised import realised
+from colonnade.lab.advisor.recommend import NORMAL_90
+from colonnade.lab.advisor.record import source
+from colonnade.lab.advisor.setting import Setting
 
 SEEDS = 2  # of full training
 PLACES = (

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import colonnade as cn
-from colonnade.attacks import Run, judge
 from colonnade.data.datasets import dataset
-from colonnade.methods.private import privacy_of
+from colonnade.lab.attacks import Run, judge
+from colonnade.methods._base.private import privacy_of
 
 SEEDS = range(3)
 #: the same networks and updates with and without noise; many epochs on few rows

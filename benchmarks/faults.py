@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from colonnade.errors import ConfigError
-from colonnade.federate.description import read_site
-from colonnade.federate.jobs import connected
-from colonnade.federate.processes import Kit, open_kit, running, stop, wait_until
-from colonnade.federate.provision import provision
-from colonnade.federate.training import Faults, train
-from tests.federate.small import METHODS, in_process, write_sites
+from colonnade.sites.provisioning.description import read_site
+from colonnade.sites.provisioning.jobs import connected
+from colonnade.sites.provisioning.processes import Kit, open_kit, running, stop, wait_until
+from colonnade.sites.provisioning.provision import provision
+from colonnade.sites.training.training import Faults, train
+from tests.sites.small import METHODS, in_process, write_sites
 
 METHOD, OPTIONS = "splitnn", {**METHODS["splitnn"], "epochs": 150, "patience": 150}
 NAMES = ("bank", "shop", "telco")

@@ -24,11 +24,11 @@ import colonnade as cn
 from benchmarks.overhead import make, report
 from benchmarks.timing import seconds
 from colonnade.data.table import Table
-from colonnade.methods.partial_averaging import enrol
+from colonnade.engines.in_process.engine import InProcess
+from colonnade.methods.fedhssl.averaging import enrol
 from colonnade.objectives.augment import replace
+from colonnade.parties.skills.towers import Towers
 from colonnade.seeds import generator
-from colonnade.towers import Towers
-from colonnade.wire.engines.in_process import InProcess
 
 FEATURES, ROWS, ALIGNED, BATCH = (634, 1000), 56_885, 0.2, 512
 WIDTH, PREDICTOR, GAMMA, SEED = 512, 128, 0.5, 0

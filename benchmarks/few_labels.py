@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.results import FEW_LABELS
-from colonnade.bench.cell import versions
-from colonnade.bench.reproduce import commit_of, hardware
+from colonnade.lab.reproduce.reproduce import commit_of, hardware
+from colonnade.lab.run.cell import versions
 
 METHODS = "local,ss-vfl-i,splitnn,ssvfl,combined"
 LABELS = {"digits": "30,100,300", "breast_cancer": "30"}

@@ -36,9 +36,9 @@ def main() -> None:
 
 def measure(folder: Path) -> dict[str, list[float]]:
     """Start a server and two sites, run both loops in one job, block by block in turn, and read their rates."""
-    from colonnade.federate.jobs import connected, session
-    from colonnade.federate.processes import open_kit, start, stop, wait_until
-    from colonnade.federate.provision import provision
+    from colonnade.sites.provisioning.jobs import connected, session
+    from colonnade.sites.provisioning.processes import open_kit, start, stop, wait_until
+    from colonnade.sites.provisioning.provision import provision
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -14,12 +14,12 @@ import torch
 from nvflare.collab import collab
 
 from benchmarks.flare import BLOCKS, ROUNDS, SHAPE
-from colonnade.federate.components import call_of, files
-from colonnade.federate.passive_site import PassiveSite
-from colonnade.federate.table import read_site_table
-from colonnade.passive import PassiveParty, Reply
-from colonnade.wire.engines.envelope import run_of
-from colonnade.wire.engines.flare import Flare, Link
+from colonnade.engines.remote import Flare, Link
+from colonnade.parties.passive import PassiveParty, Reply
+from colonnade.sites.alignment.table import read_site_table
+from colonnade.sites.provisioning.components import call_of, files
+from colonnade.sites.training.passive_site import PassiveSite
+from colonnade.wire.envelope import run_of
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 

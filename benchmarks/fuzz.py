@@ -29,18 +29,18 @@ from typing import Any
 
 import torch
 
-from colonnade.align import frames as align
+from colonnade.engines.remote import RESUME, Flare, Link
 from colonnade.errors import WireError
-from colonnade.federate.passive_site import PassiveSite
-from colonnade.federate.past import Past
-from colonnade.passive import AT_SITES, OPERATIONS
+from colonnade.parties.passive import AT_SITES, OPERATIONS
+from colonnade.sites.alignment import frames as align
+from colonnade.sites.recovery.past import Past
+from colonnade.sites.training.passive_site import PassiveSite
 from colonnade.wire.codec import PRECISIONS, decode, encode
-from colonnade.wire.engines.envelope import Reply, Request, open_reply, open_request, run_of, seal_reply, seal_request
-from colonnade.wire.engines.flare import RESUME, Flare, Link
-from colonnade.wire.engines.guard import open_frame
+from colonnade.wire.envelope import Reply, Request, open_reply, open_request, run_of, seal_reply, seal_request
+from colonnade.wire.guard import open_frame
 from colonnade.wire.message import KINDS, Message
 from colonnade.wire.wire import Wire
-from tests.federate.small import RUN, passive_sites, write_sites
+from tests.sites.small import RUN, passive_sites, write_sites
 from tests.wire.malformed import BANK, SHOP, VALUES, Frames, Parts
 
 INPUTS = 1_000_000

@@ -17,12 +17,12 @@ from torch.nn import functional as F
 
 import colonnade as cn
 from benchmarks.timing import ratio
-from colonnade.methods.monitor import Monitor
+from colonnade.methods._base.parts.monitor import Monitor
 from colonnade.methods.splitnn import split_training
 from colonnade.nets.image import image_encoder
 from colonnade.objectives import SimSiam
 from colonnade.objectives.image_augment import ImageAugmentation
-from colonnade.pretrain import Lesson
+from colonnade.objectives.training import Lesson
 
 CUDA = torch.device("cuda")
 

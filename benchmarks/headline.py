@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.results import FEW_LABELS, RESULTS, ROOT, Score, of_numbers, of_runs, read
-from colonnade.report.text import bytes_text, score_text
+from colonnade.lab.report.text import bytes_text, score_text
 
 START, END = "<!-- headline: made by `python -m benchmarks.headline` -->", "<!-- end of headline -->"
 PAGES = (ROOT / "README.md", RESULTS / "README.md")

@@ -16,7 +16,7 @@ import colonnade as cn
 from benchmarks.gpu import images, lesson_of
 from benchmarks.timing import ratio
 from colonnade.data.table import Table
-from colonnade.methods.monitor import Monitor
+from colonnade.methods._base.parts.monitor import Monitor
 from colonnade.methods.splitnn import split_training
 from colonnade.nets.image import CNN0, image_encoder
 from colonnade.objectives import SimSiam

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 import colonnade as cn
 from benchmarks.overhead import make, report
 from benchmarks.timing import ratio
-from colonnade.pretrain import Lesson
+from colonnade.objectives.training import Lesson
 
 ROWS, BATCH, PROJECTION, PREDICTOR, RATE = 20_000, 512, 512, 128, 0.3
 

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 import colonnade as cn
 from benchmarks.overhead import make, report
 from benchmarks.timing import ratio
-from colonnade.wire.engines.in_process import InProcess
+from colonnade.engines.in_process.engine import InProcess
 
 ROWS, GUESTS, COLUMNS, HIDDEN, WIDTH, BATCH = 11_055, 9, 7, (30, 30), 3, 100
 

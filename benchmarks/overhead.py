@@ -13,8 +13,8 @@ from torch.nn import functional as F
 
 import colonnade as cn
 from benchmarks.timing import ratio
-from colonnade.federation import Federation
-from colonnade.methods.monitor import batches
+from colonnade.methods._base.parts.monitor import batches
+from colonnade.parties.federation import Federation
 
 
 def make(widths: list[int], rows: int, classes: int = 10, seed: int = 0) -> cn.VerticalData:

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 import colonnade as cn
+from colonnade.data.metrics import score
 from colonnade.data.splits import Split
-from colonnade.methods.combined import EVERYONE, merge, merge_data
-from colonnade.metrics import score
+from colonnade.methods.references.combined import EVERYONE, merge, merge_data
 
 PARTIES, DEPTH, BINS, RATE, PENALTY = 4, 5, 32, 0.1, 1.0
 
@@ -87,8 +87,8 @@ def primitives(bits: int, count: int = 300) -> None:
     """CPU time of what encryption is made of; plain r^n mod n² beside the factors that `Keys` draws."""
     import gmpy2
 
-    from colonnade.trees.packing import Packing
-    from colonnade.trees.paillier import Keys, as_bytes, as_numbers, join
+    from colonnade.methods.secureboost.trees.packing import Packing
+    from colonnade.methods.secureboost.trees.paillier import Keys, as_bytes, as_numbers, join
 
     keys, packing = Keys(bits), Packing(bits, 10_000, 1, 1)
     n = keys.scheme.public_key.n

@@ -7,71 +7,98 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from colonnade.advisor import Advice, Appraisal, advise, appraise
     from colonnade.data import Labels, Split, VerticalData, split
     from colonnade.data.datasets import DATASETS
     from colonnade.errors import ColonnadeError, ConfigError, DataError, WireError
-    from colonnade.methods import (
-        METHODS,
-        MMVFL,
-        SSVFL,
-        SSVFLC,
-        SSVFLDP,
-        SSVFLI,
-        VAFL,
-        VFLHLP,
-        VFLHLPA,
-        VFLHLPP,
-        Combined,
-        FedCSSL,
-        FedGSSL,
-        FedGSSLStar,
-        FedHSSL,
-        FedHSSLStar,
-        FedLocalSSL,
-        FedOnce,
-        FedOnceL1,
-        FedOnceMulti,
-        FedOncePCA,
-        Hybrid,
-        LightGBM,
-        Linear,
-        Local,
-        Method,
-        SecureBoost,
-        SplitNN,
-    )
-    from colonnade.methods.store import load
+    from colonnade.lab.advisor import Advice, Appraisal, advise, appraise
+    from colonnade.methods._base.method import Method
+    from colonnade.methods.fed_local_ssl import FedLocalSSL
+    from colonnade.methods.fedhssl.fedhssl import FedCSSL, FedGSSL, FedGSSLStar, FedHSSL, FedHSSLStar
+    from colonnade.methods.fedonce import FedOnce, FedOnceMulti, FedOncePCA
+    from colonnade.methods.fedonce_l1 import FedOnceL1
+    from colonnade.methods.hybrid import Hybrid
+    from colonnade.methods.local import Local
+    from colonnade.methods.mmvfl import MMVFL
+    from colonnade.methods.references.combined import Combined
+    from colonnade.methods.references.lightgbm import LightGBM
+    from colonnade.methods.references.linear import Linear
+    from colonnade.methods.registry import METHODS, load
+    from colonnade.methods.secureboost.secureboost import SecureBoost
+    from colonnade.methods.splitnn import SplitNN
+    from colonnade.methods.ss_vfl import SSVFLC, SSVFLI
+    from colonnade.methods.ssvfl import SSVFL, SSVFLDP
+    from colonnade.methods.vafl import VAFL
+    from colonnade.methods.vflhlp import VFLHLP, VFLHLPA, VFLHLPP
     from colonnade.objectives import OBJECTIVES, Objective
 
 # Names are imported when they are first used, so that `colonnade --help` does not wait for torch.
-_HOME = {
-    **dict.fromkeys(("Labels", "Split", "VerticalData", "split"), "colonnade.data"),
-    "DATASETS": "colonnade.data.datasets",
-    **dict.fromkeys(("OBJECTIVES", "Objective"), "colonnade.objectives"),
-    **dict.fromkeys(("ColonnadeError", "ConfigError", "DataError", "WireError"), "colonnade.errors"),
-    **dict.fromkeys(("METHODS", "Combined", "LightGBM", "Linear", "Local", "Method", "SplitNN"), "colonnade.methods"),
-    **dict.fromkeys(
-        (
-            "Hybrid",
-            "SecureBoost",
-            "SSVFL",
-            "SSVFLC",
-            "SSVFLDP",
-            "SSVFLI",
-            "FedLocalSSL",
-            "FedOnce",
-            "FedOnceL1",
-            "FedOnceMulti",
-            "FedOncePCA",
-        ),
-        "colonnade.methods",
+_ROOMS = {
+    "colonnade.data": (
+        "Labels",
+        "Split",
+        "VerticalData",
+        "split",
     ),
-    **dict.fromkeys(("MMVFL", "VAFL", "VFLHLP", "VFLHLPA", "VFLHLPP"), "colonnade.methods"),
-    **dict.fromkeys(("FedCSSL", "FedGSSL", "FedGSSLStar", "FedHSSL", "FedHSSLStar"), "colonnade.methods"),
-    "load": "colonnade.methods.store",
-    **dict.fromkeys(("Advice", "Appraisal", "advise", "appraise"), "colonnade.advisor"),
+    "colonnade.data.datasets": ("DATASETS",),
+    "colonnade.errors": (
+        "ColonnadeError",
+        "ConfigError",
+        "DataError",
+        "WireError",
+    ),
+    "colonnade.objectives": (
+        "OBJECTIVES",
+        "Objective",
+    ),
+    "colonnade.methods._base.method": ("Method",),
+    "colonnade.methods.references.combined": ("Combined",),
+    "colonnade.methods.fed_local_ssl": ("FedLocalSSL",),
+    "colonnade.methods.fedhssl.fedhssl": (
+        "FedCSSL",
+        "FedGSSL",
+        "FedGSSLStar",
+        "FedHSSL",
+        "FedHSSLStar",
+    ),
+    "colonnade.methods.fedonce": (
+        "FedOnce",
+        "FedOnceMulti",
+        "FedOncePCA",
+    ),
+    "colonnade.methods.fedonce_l1": ("FedOnceL1",),
+    "colonnade.methods.hybrid": ("Hybrid",),
+    "colonnade.methods.references.lightgbm": ("LightGBM",),
+    "colonnade.methods.references.linear": ("Linear",),
+    "colonnade.methods.local": ("Local",),
+    "colonnade.methods.mmvfl": ("MMVFL",),
+    "colonnade.methods.secureboost.secureboost": ("SecureBoost",),
+    "colonnade.methods.splitnn": ("SplitNN",),
+    "colonnade.methods.ss_vfl": (
+        "SSVFLC",
+        "SSVFLI",
+    ),
+    "colonnade.methods.ssvfl": (
+        "SSVFL",
+        "SSVFLDP",
+    ),
+    "colonnade.methods.vafl": ("VAFL",),
+    "colonnade.methods.vflhlp": (
+        "VFLHLP",
+        "VFLHLPA",
+        "VFLHLPP",
+    ),
+    "colonnade.methods.registry": (
+        "METHODS",
+        "load",
+    ),
+    "colonnade.lab.advisor": (
+        "Advice",
+        "Appraisal",
+        "advise",
+        "appraise",
+    ),
 }
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "DATASETS",

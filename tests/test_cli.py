@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import colonnade as cn
+from colonnade.lab.report import summarise
 from colonnade.methods.local import Local
-from colonnade.report import summarise
 
 TINY = ["--set", "epochs=2", "--set", "hidden=[8]", "--set", "width=4"]
 DOCUMENTED = {
@@ -379,7 +379,7 @@ def test_a_metric_that_test_rows_do_not_define_is_explained(colonnade: Any, monk
 
 
 def test_the_installed_command_answers(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "colonnade.cli", "run", "splitn", "--data", "wine"]
+    command = [sys.executable, "-m", "colonnade", "run", "splitn", "--data", "wine"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 2 and done.stderr.startswith("Error: there is no method 'splitn'.")

@@ -78,10 +78,10 @@ def list_(
     from rich.markup import escape
     from rich.table import Table
 
-    from colonnade.bench.files import write_json
-    from colonnade.console import console, print_table
+    from colonnade.cli.console import console, print_table
     from colonnade.data.datasets.download import inventory
     from colonnade.data.datasets.place import data_folder
+    from colonnade.lab.run.files import write_json
 
     entries = inventory()
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
@@ -101,7 +101,7 @@ def _here(entry: Entry) -> str:
 
 
 def _size(entry: Entry) -> str:
-    from colonnade.report.text import bytes_text
+    from colonnade.lab.report.text import bytes_text
 
     return bytes_text(entry.size) if entry.size else ""
 

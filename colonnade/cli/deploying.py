@@ -24,7 +24,7 @@ def export(
 
     Example: colonnade export my-run --onnx my-run/onnx
     """
-    from colonnade.export.command import export_model
+    from colonnade.cli.export_command import export_model
 
     export_model(folder, onnx, categories, atol)
 
@@ -49,8 +49,8 @@ def serve(
     Example: colonnade serve my-run --data digits, then
     curl -d '{"ids": [3, 14]}' -H 'content-type: application/json' http://127.0.0.1:8000/predict
     """
-    from colonnade.serve.command import serve_model
-    from colonnade.serve.server import Settings, read_token
+    from colonnade.cli.serve_command import serve_model
+    from colonnade.deploy.serve.server import Settings, read_token
 
     settings = Settings(
         host=host, port=port, token=read_token(token_file), max_ids=max_ids, max_bytes=max_bytes,

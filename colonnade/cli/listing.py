@@ -11,13 +11,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from colonnade.bench.files import write_json
-from colonnade.console import console
+from colonnade.cli.console import console
 from colonnade.data.datasets import DATASETS
-from colonnade.methods import METHODS, Method
-from colonnade.methods.families import FAMILIES
-from colonnade.methods.options import describe_options
-from colonnade.methods.store import method_named
+from colonnade.lab.run.files import write_json
+from colonnade.methods._base.families import FAMILIES
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.options import describe_options
+from colonnade.methods.registry import METHODS, method_named
 from colonnade.objectives import OBJECTIVES
 
 

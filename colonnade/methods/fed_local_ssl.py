@@ -9,15 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from colonnade.federation import Federation
-from colonnade.methods.monitor import Monitor
-from colonnade.methods.options import above, at_least
-from colonnade.methods.partial_averaging import AveragedTops, Averaging, enrol
-from colonnade.methods.pretrained import TRAINABLE, PretrainedMethod, check_objective, objective_name, pretrain_all
-from colonnade.methods.private import PrivateMethod
+from colonnade.methods._base.options import above, at_least
+from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods._base.pretrained import (
+    TRAINABLE,
+    PretrainedMethod,
+    check_objective,
+    objective_name,
+    pretrain_all,
+)
+from colonnade.methods._base.private import PrivateMethod
+from colonnade.methods.fedhssl.averaging import AveragedTops, Averaging, enrol
 from colonnade.methods.splitnn import train_together
 from colonnade.objectives.base import Objective
-from colonnade.pretrain import Lesson, OwnObjective
+from colonnade.objectives.training import Lesson, OwnObjective
+from colonnade.parties.federation import Federation
 
 AUGMENTED = ("simsiam", "byol", "moco", "contrastive", "scarf")  # objectives with views and a projector
 

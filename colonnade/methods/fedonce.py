@@ -11,18 +11,18 @@ from typing import ClassVar
 
 import torch
 
-from colonnade.active import ActiveParty
-from colonnade.federation import Federation
-from colonnade.methods.federated import ONCE, FederatedMethod, Sends
-from colonnade.methods.monitor import Monitor
-from colonnade.methods.one_shot import one_shot_training
-from colonnade.methods.options import at_least, one_of
-from colonnade.methods.pretrained import PretrainedMethod
+from colonnade.methods._base.federated import ONCE, FederatedMethod, Sends
+from colonnade.methods._base.options import at_least, one_of
+from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods._base.parts.one_round import one_shot_training
+from colonnade.methods._base.pretrained import PretrainedMethod
 from colonnade.methods.splitnn import split_training
 from colonnade.nets.tabular import Columns
 from colonnade.objectives.pca import LinearEncoder
-from colonnade.passive import PassiveParty
-from colonnade.pretrain import Lesson
+from colonnade.objectives.training import Lesson
+from colonnade.parties.active import ActiveParty
+from colonnade.parties.federation import Federation
+from colonnade.parties.passive import PassiveParty
 from colonnade.seeds import seeded
 
 

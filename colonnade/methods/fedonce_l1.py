@@ -18,11 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from colonnade.federation import Federation
+from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods._base.parts.one_round import one_shot_training
+from colonnade.methods._base.private import PrivateMethod
 from colonnade.methods.fedonce import FedOnce
-from colonnade.methods.monitor import Monitor
-from colonnade.methods.one_shot import one_shot_training
-from colonnade.methods.private import PrivateMethod
+from colonnade.parties.federation import Federation
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -23,13 +23,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from colonnade.active import ActiveParty
-from colonnade.federation import Federation
-from colonnade.methods.fedhssl import FedGSSL
-from colonnade.methods.monitor import Monitor
-from colonnade.methods.options import at_least, is_number
+from colonnade.methods._base.options import at_least, is_number
+from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods.fedhssl.fedhssl import FedGSSL
 from colonnade.methods.ssvfl import build_classifiers, endless, mixed_training
 from colonnade.methods.vflhlp import VFLHLPA
+from colonnade.parties.active import ActiveParty
+from colonnade.parties.federation import Federation
 from colonnade.seeds import generator
 
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from colonnade.data.vertical import VerticalData
-from colonnade.federation import Federation
-from colonnade.methods.base import Kind
-from colonnade.methods.monitor import Monitor, batches
-from colonnade.methods.private import PrivateMethod
-from colonnade.methods.private_head import private_epochs
+from colonnade.methods._base.method import Kind
+from colonnade.methods._base.parts.monitor import Monitor, batches
+from colonnade.methods._base.parts.private_head import private_epochs
+from colonnade.methods._base.private import PrivateMethod
+from colonnade.parties.federation import Federation
 from colonnade.privacy.ledger import Ledger
 from colonnade.seeds import generator
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from colonnade.federation import Federation
-from colonnade.methods.byte_budget import ByteBudget
-from colonnade.methods.federated import FederatedMethod
-from colonnade.methods.monitor import Monitor, Training, batches
-from colonnade.methods.options import at_least
-from colonnade.methods.private import PrivateMethod
-from colonnade.methods.private_head import Private, private_exchanges
+from colonnade.methods._base.federated import FederatedMethod
+from colonnade.methods._base.options import at_least
+from colonnade.methods._base.parts.byte_budget import ByteBudget
+from colonnade.methods._base.parts.monitor import Monitor, Training, batches
+from colonnade.methods._base.parts.private_head import Private, private_exchanges
+from colonnade.methods._base.private import PrivateMethod
+from colonnade.parties.federation import Federation
 from colonnade.seeds import generator
 
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from colonnade.federation import Federation
-from colonnade.methods.federated import ONCE, Sends
-from colonnade.methods.monitor import Monitor
-from colonnade.methods.one_shot import one_shot_training
-from colonnade.methods.options import above, at_least, one_of
-from colonnade.methods.pretrained import PretrainedMethod, pretrain_all
-from colonnade.methods.private import PrivateMethod
+from colonnade.methods._base.federated import ONCE, Sends
+from colonnade.methods._base.options import above, at_least, one_of
+from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods._base.parts.one_round import one_shot_training
+from colonnade.methods._base.pretrained import PretrainedMethod, pretrain_all
+from colonnade.methods._base.private import PrivateMethod
 from colonnade.methods.splitnn import train_together
-from colonnade.pretrain import Lesson
+from colonnade.objectives.training import Lesson
+from colonnade.parties.federation import Federation
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

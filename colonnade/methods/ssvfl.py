@@ -22,13 +22,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from colonnade.active import ActiveParty
 from colonnade.data.labels import Task
 from colonnade.errors import DataError
-from colonnade.federation import Federation
-from colonnade.methods.federated import FederatedMethod
-from colonnade.methods.monitor import Monitor, Training, batches
-from colonnade.methods.options import at_least, one_of
+from colonnade.methods._base.federated import FederatedMethod
+from colonnade.methods._base.options import at_least, one_of
+from colonnade.methods._base.parts.monitor import Monitor, Training, batches
+from colonnade.parties.active import ActiveParty
+from colonnade.parties.federation import Federation
 from colonnade.seeds import generator, seeded
 from colonnade.wire.protection import GaussianNoise
 from colonnade.wire.wire import Wire

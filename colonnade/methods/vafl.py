@@ -24,14 +24,14 @@ import torch
 from torch import Tensor
 
 from colonnade.data.vertical import VerticalData
+from colonnade.engines.in_process.engine import InProcess
 from colonnade.errors import ConfigError
-from colonnade.federation import Federation
-from colonnade.methods.federated import FederatedMethod
-from colonnade.methods.monitor import Monitor
-from colonnade.methods.options import at_least, is_number
+from colonnade.methods._base.federated import FederatedMethod
+from colonnade.methods._base.options import at_least, is_number
+from colonnade.methods._base.parts.monitor import Monitor
 from colonnade.methods.ssvfl import endless
+from colonnade.parties.federation import Federation
 from colonnade.seeds import generator
-from colonnade.wire.engines.in_process import InProcess
 from colonnade.wire.protection import GaussianNoise
 from colonnade.wire.wire import Wire
 

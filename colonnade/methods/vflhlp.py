@@ -14,14 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from colonnade.errors import ConfigError
-from colonnade.federation import Federation
-from colonnade.methods.federated import FederatedMethod
-from colonnade.methods.monitor import Monitor, Training
-from colonnade.methods.options import above, at_least
-from colonnade.methods.pretrained import PretrainedMethod, record
+from colonnade.methods._base.federated import FederatedMethod
+from colonnade.methods._base.options import above, at_least
+from colonnade.methods._base.parts.monitor import Monitor, Training
+from colonnade.methods._base.pretrained import PretrainedMethod, record
 from colonnade.methods.splitnn import split_training
 from colonnade.objectives.supervised import Supervised
-from colonnade.pretrain import Course, Lesson, learn
+from colonnade.objectives.training import Course, Lesson, learn
+from colonnade.parties.federation import Federation
 from colonnade.seeds import seeded
 
 Penalty = Callable[[], Tensor]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from colonnade.objectives import NAT
-from colonnade.pretrain import VIEWED, Course, Lesson
+from colonnade.objectives.training import VIEWED, Course, Lesson
 from colonnade.privacy.accounting import sampling_rate, steps_of
 from colonnade.privacy.dp_sgd import PrivateSteps
 from colonnade.privacy.entry import Entry, SampledGaussian

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from colonnade.federate.demo.files import NEW, write_tables
+from colonnade.cli.demo.files import NEW, write_tables
 
 
 def main() -> None:

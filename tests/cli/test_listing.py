@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import colonnade as cn
-from colonnade.console import console
-from colonnade.methods.families import FAMILIES
+from colonnade.cli.console import console
+from colonnade.methods._base.families import FAMILIES
 
 BUNDLED = [name for name, data in cn.DATASETS.items() if not data.files]
 

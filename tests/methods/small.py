@@ -6,8 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 import colonnade as cn
-from colonnade.methods.network import NetworkMethod
-from colonnade.methods.pretrained import PretrainedMethod
+from colonnade.methods._base.network import NetworkMethod
+from colonnade.methods._base.pretrained import PretrainedMethod
 
 NETWORK: dict[str, Any] = {"hidden": (24,), "width": 12, "epochs": 30, "batch_size": 32, "learning_rate": 0.01}
 PRETRAINED: dict[str, Any] = {"pretrain_epochs": 4, "pretrain_batch_size": 64}

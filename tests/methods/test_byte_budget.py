@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import colonnade as cn
-from colonnade.methods.byte_budget import ByteBudget
+from colonnade.methods._base.parts.byte_budget import ByteBudget
 from tests.conftest import make_data
 from tests.methods.small import small
 

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 import colonnade as cn
-from colonnade.methods.federated import FederatedMethod
-from colonnade.methods.network import NetworkMethod
-from colonnade.methods.private import PrivateMethod
+from colonnade.methods._base.federated import FederatedMethod
+from colonnade.methods._base.network import NetworkMethod
+from colonnade.methods._base.private import PrivateMethod
 from colonnade.wire.codec import encode, pack
 from colonnade.wire.message import KINDS, Message
 from colonnade.wire.wire import Wire

@@ -13,17 +13,17 @@ import torch
 from torch import nn
 
 import colonnade as cn
-from colonnade.federation import Federation
-from colonnade.methods.partial_averaging import Averaging, enrol
+from colonnade.engines.in_process.engine import InProcess
+from colonnade.methods.fedhssl.averaging import Averaging, enrol
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.nets.two_towers import TwoTowers
 from colonnade.objectives.augment import split_two
-from colonnade.party import Party
-from colonnade.passive import PassiveParty, Reply
-from colonnade.pretrain import cut
+from colonnade.objectives.training import cut
+from colonnade.parties.federation import Federation
+from colonnade.parties.party import Party
+from colonnade.parties.passive import PassiveParty, Reply
+from colonnade.parties.skills.towers import Towers
 from colonnade.seeds import generator
-from colonnade.towers import Towers
-from colonnade.wire.engines.in_process import InProcess
 from colonnade.wire.message import KINDS, Message
 from colonnade.wire.wire import Wire
 from tests.conftest import make_data

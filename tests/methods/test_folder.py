@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import colonnade as cn
-from colonnade.export.folder import export_onnx
-from colonnade.methods.folder import new_folder
+from colonnade.deploy.export.folder import export_onnx
+from colonnade.methods._base.folder import new_folder
 from tests.conftest import make_data
 
 MODEL = cn.SplitNN(epochs=1, hidden=(4,), width=2).fit(make_data(rows=60))

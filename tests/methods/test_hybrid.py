@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import colonnade as cn
-from colonnade.federation import Federation
+from colonnade.engines.in_process.engine import InProcess
+from colonnade.methods._base.parts.monitor import Monitor
 from colonnade.methods.hybrid import OwnRows, unaligned_share
-from colonnade.methods.monitor import Monitor
 from colonnade.methods.vflhlp import learn_own_labels
 from colonnade.nets.two_towers import TwoTowers
-from colonnade.wire.engines.in_process import InProcess
+from colonnade.parties.federation import Federation
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 from tests.conftest import make_data

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 import colonnade as cn
-from colonnade.graphs import StepGraph
+from colonnade.nets.graphs import StepGraph
 from colonnade.nets.image import CNN0, CNN1
 from colonnade.nets.resnet import ResNet18
-from colonnade.party import Party
+from colonnade.parties.party import Party
 from tests.methods.small import small
 
 TABLES_ONLY_TOGETHER = ("combined", "linear", "lightgbm")  # put everything into one place

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import colonnade as cn
-from colonnade.bench.compare import grid
-from colonnade.methods.options import own_settings, parse_settings
+from colonnade.lab.compare.compare import grid
+from colonnade.methods._base.options import own_settings, parse_settings
 from tests.conftest import make_data
 from tests.methods.small import small
 

@@ -10,13 +10,13 @@ import torch
 from torch import nn
 
 import colonnade as cn
-from colonnade.active import Scaler
 from colonnade.data.table import Table
+from colonnade.engines.in_process.engine import InProcess
+from colonnade.engines.in_process.stack import stack_parties
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.objectives.base import Objective
-from colonnade.pretrain import Course, Lesson, build_objective, cut, learn
-from colonnade.stack import stack_parties
-from colonnade.wire.engines.in_process import InProcess
+from colonnade.objectives.training import Course, Lesson, build_objective, cut, learn
+from colonnade.parties.active import Scaler
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 from tests.conftest import make_data
@@ -113,7 +113,7 @@ def test_some_parties_late_and_some_not() -> None:
     slow = fed.engine.parties["p2"]
     forward = slow.forward
     slow.forward = lambda message: (time.sleep(0.06), forward(message))[1]  # type: ignore[method-assign]
-    from colonnade.methods.monitor import Monitor
+    from colonnade.methods._base.parts.monitor import Monitor
 
     method.run(fed, Monitor(fed, "accuracy", [], lambda *a: None, 2, 5))
     assert set(fed.engine.late) == {"p2"}
@@ -180,7 +180,7 @@ def test_vflhlp_constraint_is_eq_8_by_hand() -> None:
     method.task_, method.metric_, method.history_ = split.train.task, "accuracy", []
     fed = method._assemble(split.train)
     method.prepare(fed)
-    from colonnade.methods.monitor import Monitor
+    from colonnade.methods._base.parts.monitor import Monitor
 
     monitor = Monitor(fed, "accuracy", [], lambda *a: None, 5, 5)
     start = [p.detach().clone() for p in fed.active.encoder.parameters()]
@@ -205,7 +205,7 @@ def test_vflhlp_starts_at_the_active_partys_own_model() -> None:
     method.task_, method.metric_, method.history_ = split.train.task, "accuracy", []
     fed = method._assemble(split.train)
     method.prepare(fed)
-    from colonnade.methods.monitor import Monitor
+    from colonnade.methods._base.parts.monitor import Monitor
 
     constraint = method.pretrain_active(fed, Monitor(fed, "accuracy", [], lambda *a: None, 5, 5))
     assert constraint().item() == 0.0

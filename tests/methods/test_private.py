@@ -10,7 +10,7 @@ import torch
 
 import colonnade as cn
 from colonnade.errors import ConfigError
-from colonnade.methods.private import privacy_of
+from colonnade.methods._base.private import privacy_of
 from colonnade.privacy import PrivacyError
 from tests.methods.small import small
 
@@ -61,7 +61,7 @@ def test_a_run_whose_noise_is_off_is_caught(monkeypatch, method):
 
 
 def test_a_guest_that_takes_more_steps_than_it_was_asked_to_is_caught(monkeypatch):
-    from colonnade.passive import PassiveParty
+    from colonnade.parties.passive import PassiveParty
 
     told = PassiveParty.tell_account
 

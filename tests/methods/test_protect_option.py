@@ -9,9 +9,9 @@ import pytest
 from torch import nn
 
 import colonnade as cn
-from colonnade.bench.cell import Cell, parse_method, run_cell
-from colonnade.methods.federated import SEEDED
-from colonnade.methods.options import parse_settings
+from colonnade.lab.run.cell import Cell, parse_method, run_cell
+from colonnade.methods._base.federated import SEEDED
+from colonnade.methods._base.options import parse_settings
 from tests.conftest import make_data
 from tests.methods.test_protected import same, tiny, watch
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import colonnade as cn
-from colonnade.methods.federated import FederatedMethod
+from colonnade.methods._base.federated import FederatedMethod
 from colonnade.wire.message import Message
 from colonnade.wire.protections.text import FLOATS
 from colonnade.wire.wire import Wire

@@ -10,15 +10,15 @@ import pytest
 import torch
 
 import colonnade as cn
-from colonnade.bench.cell import Cell, run_cell
 from colonnade.errors import MissingDependencyError
-from colonnade.methods.combined import EVERYONE, merge, merge_data
-from colonnade.trees.bins import Binner
+from colonnade.lab.run.cell import Cell, run_cell
+from colonnade.methods.references.combined import EVERYONE, merge, merge_data
+from colonnade.methods.secureboost.trees.bins import Binner
 from colonnade.wire.codec import encode, pack
 from colonnade.wire.message import KINDS, Message
 from colonnade.wire.wire import Wire
 from tests.conftest import make_data
-from tests.trees.slow import Settings, boost
+from tests.methods.trees.slow import Settings, boost
 
 OPTIONS = {"trees": 6, "depth": 3, "bins": 8, "min_weight": 0.5, "learning_rate": 0.3}
 TASKS = pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
@@ -315,7 +315,7 @@ def test_bad_options_are_listed_together() -> None:
 
 def test_without_the_library_the_way_out_is_named(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "gmpy2", None)
-    monkeypatch.delitem(sys.modules, "colonnade.trees.paillier", raising=False)
+    monkeypatch.delitem(sys.modules, "colonnade.methods.secureboost.trees.paillier", raising=False)
     with pytest.raises(MissingDependencyError, match=r"pip install 'colonnade\[secureboost\]'.*encrypt=False"):
         encrypted().fit(aligned("binary").train)
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import colonnade as cn
-from colonnade.trees.owners import Owners
+from colonnade.methods.secureboost.trees.owners import Owners
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROWS, TREES, COLUMNS = 300, 40, 8

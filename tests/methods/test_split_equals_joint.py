@@ -12,9 +12,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import colonnade as cn
-from colonnade.active import join as join_parts
-from colonnade.federation import Federation
-from colonnade.wire.engines.in_process import InProcess
+from colonnade.engines.in_process.engine import InProcess
+from colonnade.parties.active import join as join_parts
+from colonnade.parties.federation import Federation
 
 UPDATES = 20
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import colonnade as cn
 from colonnade.data import transductive
 from colonnade.methods.ssvfl import consistency, mixed_batches, supervised_contrast, supervised_loss
-from colonnade.passive import PassiveParty, Reply
+from colonnade.parties.passive import PassiveParty, Reply
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 from tests.conftest import make_data

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import colonnade as cn
-from colonnade.federation import Federation
 from colonnade.methods.vafl import Server, clocks
+from colonnade.parties.federation import Federation
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 from tests.conftest import make_data

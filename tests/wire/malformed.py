@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from colonnade.align import frames as align
+from colonnade.sites.alignment import frames as align
 from colonnade.wire.codec import PRECISIONS, encode, pack
 from colonnade.wire.message import KINDS, Message
 

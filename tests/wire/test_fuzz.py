@@ -16,11 +16,11 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from colonnade.align import frames as align
 from colonnade.errors import WireError
+from colonnade.sites.alignment import frames as align
 from colonnade.wire.codec import MAX_HEADER, PRECISIONS, Precision, decode, encode, pack
-from colonnade.wire.engines.envelope import open_reply, open_request
-from colonnade.wire.engines.guard import open_frame
+from colonnade.wire.envelope import open_reply, open_request
+from colonnade.wire.guard import open_frame
 from colonnade.wire.message import KINDS, Message
 from colonnade.wire.wire import Wire
 from tests.wire.malformed import BANK, SHOP, Frames, Parts, joined

@@ -1,6 +1,0 @@
-"""Advice before training: which method to use (`advise`), and what a partner's columns would add (`appraise`)."""
-
-from colonnade.advisor.advise import Advice, advise
-from colonnade.advisor.appraise import Appraisal, appraise
-
-__all__ = ["Advice", "Appraisal", "advise", "appraise"]

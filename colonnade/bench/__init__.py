@@ -1,1 +1,0 @@
-"""Runs and comparisons: one cell is one method on one dataset at one number of labels, one overlap and one seed."""

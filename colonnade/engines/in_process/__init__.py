@@ -1,0 +1,1 @@
+"""The default engine: all parties in one process."""

@@ -1,0 +1,1 @@
+"""Runs, reports, attacks, comparisons, reproduced tables and advice."""

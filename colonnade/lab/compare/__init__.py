@@ -1,0 +1,1 @@
+"""Comparisons of methods, tuning with one budget for all, and utility against leakage."""

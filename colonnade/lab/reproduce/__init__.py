@@ -1,0 +1,1 @@
+"""Tables and figures of papers as recipes, run as ordinary comparisons."""

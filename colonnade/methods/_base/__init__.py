@@ -1,0 +1,1 @@
+"""What methods share: options, fitting, storing, and parts of loops."""

@@ -1,0 +1,1 @@
+"""Parts of loops that several methods share."""

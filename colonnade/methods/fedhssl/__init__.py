@@ -1,0 +1,1 @@
+"""FedHSSL and its family (He et al. 2022)."""

@@ -1,0 +1,1 @@
+"""References: models that see all columns in one place. Not federated."""

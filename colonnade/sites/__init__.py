@@ -1,0 +1,1 @@
+"""Runs between organisations: each party at a site of its own."""

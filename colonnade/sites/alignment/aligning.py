@@ -1,0 +1,176 @@
+"""Private set intersection between sites: the messages of `colonnade.sites.alignment` over the same link as training.
+
+The active party's `Seeker` and each site's `Holder` speak in frames of their own, checked by themselves; each travels
+as bytes in one message (`seeking` down, `holding` up), so that ids go in chunks. A site's owner says what may be
+revealed, to how many ids and how often. When all parties know their rows, each writes a file of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from colonnade.engines.remote import FINISH, Link
+from colonnade.errors import ConfigError, WireError
+from colonnade.parties.passive import Reply
+from colonnade.sites.alignment import Holder, IdSet, Seeker, aligned
+from colonnade.sites.alignment.agreed import ENDING, Agreed, write_agreed
+from colonnade.sites.alignment.frames import decode
+from colonnade.sites.alignment.holder import Progress, silent
+from colonnade.sites.alignment.table import SiteTable, ids_to_align
+from colonnade.sites.policy.policy import RefusedError
+from colonnade.sites.provisioning.description import FederationFile, SiteFile
+from colonnade.sites.provisioning.say import say
+from colonnade.sites.training.parts import write_json
+from colonnade.wire.message import Message, Value
+from colonnade.wire.wire import Wire
+
+DAY = 24 * 3600.0
+_REVEALED = {"size": "how many of them both parties hold", "both": "which of them both parties hold"}
+
+
+class AligningSite:
+    """A passive party's side of one alignment, within what its owner allows."""
+
+    def __init__(self, file: SiteFile, table: SiteTable) -> None:
+        self.file, self.table = file, table
+        self.holder: Holder | None = None
+
+    def align(self, message: Message) -> Reply:
+        """Answer one part of the intersection."""
+        data = _bytes(message.tensors)
+        if self.holder is None:
+            self.holder = self._begin(decode(data).reveal)
+        return Reply({"frame": _tensor(self.holder.reply(data))}, {})
+
+    def _begin(self, reveal: str) -> Holder:
+        file = self.file
+        diary = file.out / "alignments.json"
+        earlier = _read_diary(diary)
+        lately = [entry for entry in earlier if entry["time"] > time.time() - DAY]
+        file.policy.check_alignment(reveal, len(lately) + 1)
+        if reveal == "both":
+            refuse_list(file)
+        ids = IdSet(ids_to_align(file, self.table), file.party, normalise=file.normalise)
+        write_json(diary, [*earlier, {"time": time.time(), "reveal": reveal}])
+        say(f"an alignment of {len(ids)} ids began; it reveals {_REVEALED[reveal]}")
+        return Holder(ids, reveal="both" if reveal == "both" else "size", most=file.policy.ids)
+
+    def agree(self, message: Message) -> None:
+        """Keep what was agreed on, now that it is known to all parties."""
+        name, rows = message.values.get("alignment"), message.values.get("rows")
+        if self.holder is None or not isinstance(name, str) or rows != len(self.holder.agreed):
+            raise WireError("an alignment is to be kept that did not take place, or of another number of rows.")
+        places = self.holder.listed  # the row of each place
+        at = np.empty(len(places), dtype=np.int64)
+        at[places] = np.arange(len(places))
+        texts = list(map(str, self.table.ids.tolist()))
+        agreed = Agreed(
+            name, [texts[row] for row in places], at[self.holder.agreed], normalise=self.holder.ids.normalise
+        )
+        write_agreed(self.file.aligned, agreed)
+        say(f"{rows} rows are aligned; kept in {self.file.aligned}")
+
+
+def refuse_list(file: SiteFile) -> None:
+    """An alignment does not replace a list of ids that was agreed on by other means."""
+    if file.aligned.suffix != ENDING:
+        raise RefusedError(
+            f"party {file.party!r} keeps to a list of agreed ids, which an alignment does not replace. Its owner may "
+            f"take aligned out of [site]."
+        )
+
+
+def _read_diary(path: Path) -> list[dict[str, Any]]:
+    """When alignments were begun here; a file that cannot be read must not make room for more of them."""
+    if not path.exists():
+        return []
+    try:
+        begun = json.loads(path.read_text())
+        return [{"time": float(entry["time"]), "reveal": str(entry["reveal"])} for entry in begun]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ConfigError(f"{path.name} of the site cannot be read. Its owner may remove it.") from None
+
+
+def align_sites(
+    file: SiteFile, federation: FederationFile, table: SiteTable, link: Link, progress: Progress = silent
+) -> dict[str, Any]:
+    """Find the rows that all parties hold, agree on them with every site, and write them here; the record."""
+    refuse_list(file)
+    started, wire = time.perf_counter(), Wire(active=file.party)
+    ids = IdSet(ids_to_align(file, table), file.party, normalise=file.normalise)
+    pairs = _seekers(ids, federation, link, wire, progress)
+    found = aligned(ids, pairs)
+    name = secrets.token_hex(16)
+    told: dict[str, Value] = {"alignment": name, "rows": len(found.rows)}
+    requests = {party: Message("alignment", file.party, party, "align", {}, dict(told)) for party in pairs}
+    link.exchange(wire, "agree", requests)
+    places = {party: pair.places for party, pair in pairs.items()}
+    texts = list(map(str, table.ids.tolist()))
+    write_agreed(file.aligned, Agreed(name, texts, found.rows, places, file.normalise))
+    common = {party: int(mask.sum()) for party, mask in found.held.items()}
+    return _end(file, link, wire, started, ids, pairs) | {"common": common, "aligned": len(found.rows)}
+
+
+def count_sites(
+    file: SiteFile, federation: FederationFile, table: SiteTable, link: Link, progress: Progress = silent
+) -> dict[str, Any]:
+    """Only how many ids each site has in common with this party; nothing is kept. The record."""
+    started, wire = time.perf_counter(), Wire(active=file.party)
+    ids = IdSet(ids_to_align(file, table), file.party, normalise=file.normalise)
+    pairs = _seekers(ids, federation, link, wire, progress)
+    common = {party: pair.count() for party, pair in pairs.items()}
+    return _end(file, link, wire, started, ids, pairs) | {"common": common}
+
+
+def _seekers(ids: IdSet, federation: FederationFile, link: Link, wire: Wire, progress: Progress) -> dict[str, Seeker]:
+    def heard(party: str) -> Progress:
+        return lambda phase, done, total: progress(f"{party}: {phase}", done, total)
+
+    return {
+        party: Seeker(ids, channel(link, wire, ids.party, party), progress=heard(party)) for party in federation.passive
+    }
+
+
+def channel(link: Link, wire: Wire, active: str, party: str) -> Callable[[bytes], bytes]:
+    """What brings a frame to a site's `Holder`, and its answer back."""
+
+    def carry(frame: bytes) -> bytes:
+        request = Message("seeking", active, party, "align", {"frame": _tensor(frame)})
+        answer = link.exchange(wire, "align", {party: request}).get(party)
+        if answer is None:
+            raise WireError(f"site {party!r} gave no answer to a part of the alignment.")
+        return _bytes(answer.tensors)
+
+    return carry
+
+
+def _end(
+    file: SiteFile, link: Link, wire: Wire, started: float, ids: IdSet, pairs: dict[str, Seeker]
+) -> dict[str, Any]:
+    requests = {party: Message("order", file.party, party, "align") for party in pairs}
+    link.exchange(wire, FINISH, requests)
+    numbers = {file.party: len(ids), **{party: pair.other for party, pair in pairs.items()}}
+    return {
+        "party": file.party, "normalise": file.normalise, "ids": numbers, "traffic": wire.traffic.to_json(),
+        "seconds": time.perf_counter() - started,
+    }  # fmt: skip
+
+
+def _tensor(data: bytes) -> Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+def _bytes(tensors: dict[str, Tensor]) -> bytes:
+    frame = tensors.get("frame")
+    if frame is None or frame.dtype != torch.uint8:
+        raise WireError("a part of an alignment came without its bytes.")
+    return frame.numpy().tobytes()

@@ -1,0 +1,1 @@
+"""What a site's owner allows, and what it may cost in differential privacy."""

@@ -1,0 +1,1 @@
+"""Predictions between sites, by the parts of a model that each site keeps."""

@@ -1,0 +1,184 @@
+"""From the parts that training left at the sites back to networks: one party's at its own site, or all in one place.
+
+A part is JSON and safetensors, never pickle. A passive party rebuilds its encoder; the active party its own encoder,
+scaler and head, and asks the others at their sites. Whoever holds all parts can put them together into a model like
+any other, which predicts the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from colonnade.data.labels import Labels
+from colonnade.data.preprocess import Preprocessor
+from colonnade.errors import ConfigError, DataError
+from colonnade.methods._base.method import classes_from_json
+from colonnade.methods._base.network import NetworkMethod
+from colonnade.methods.linear_view import blank_prediction
+from colonnade.methods.registry import method_named
+from colonnade.objectives.pca import LinearEncoder
+from colonnade.parties.active import ActiveParty, Targets
+from colonnade.parties.federation import Federation
+from colonnade.parties.party import Party
+from colonnade.parties.passive import PassiveParty
+from colonnade.parties.stacked import Stacked
+from colonnade.sites.provisioning.names import check_name, is_name
+from colonnade.sites.training.parts import FORMAT
+from colonnade.wire.message import Message
+from colonnade.wire.meter import Traffic
+from colonnade.wire.wire import Wire
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One party's part of a model, as it was written."""
+
+    run: str
+    party: str
+    kept: dict[str, Any]
+    weights: dict[str, Tensor]
+
+
+def read_part(folder: Path, run: str, party: str) -> Part:
+    """The part of a run that a party's folder holds."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    path = folder / f"{check_name(run)}-{party}.json"
+    try:
+        kept = json.loads(path.read_text())
+        weights = load_file(path.with_suffix(".safetensors"))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"party {party!r} holds no part of run {run}. It is written where training ends, into out of its site.toml."
+        ) from None
+    except (OSError, ValueError, SafetensorError) as error:
+        raise DataError(f"{path.name}: the part cannot be read ({type(error).__name__}). Train again.") from None
+    if kept.get("format") != FORMAT:
+        raise DataError(f"{path.name} has format {kept.get('format')!r}, and this version reads {FORMAT}. Train again.")
+    return Part(run, party, kept, weights)
+
+
+def find_run(folder: Path, party: str, beginning: str | None = None) -> str:
+    """The run of the newest part of the active party's in a folder, or the one that begins so."""
+    ends = f"-{party}.json"
+    parts = [path for path in folder.glob(f"*{ends}") if is_name(path.name.removesuffix(ends))]
+    parts.sort(key=lambda path: path.stat().st_mtime)
+    fitting = [path.name.removesuffix(ends) for path in parts if path.name.startswith(beginning or "")]
+    if not fitting:
+        known = ", ".join(path.name.removesuffix(ends) for path in parts) or "none"
+        what = "no run has ended" if beginning is None else f"no run begins with {beginning!r}"
+        raise ConfigError(f"{folder}: {what}. Trained runs: {known}. Train by `colonnade federate train`.")
+    if beginning is not None and len(fitting) > 1:
+        raise ConfigError(f"{folder}: {len(fitting)} runs begin with {beginning!r}. Give more of its name.")
+    return fitting[-1]
+
+
+def passive_party(part: Part) -> PassiveParty:
+    """A passive party with the encoder of its part."""
+    party = PassiveParty(part.party, None, _NONE)
+    party.precision = part.kept["precision"]
+    party.preprocessor = Preprocessor.from_json(part.kept["preprocessing"])
+    plan = dict(part.kept["encoder"])
+    linear = plan.pop("linear")
+    party.build_encoder(**plan)
+    if linear:
+        party.encoder = _blank_linear(party, part.weights)
+    party.load_state(part.weights)
+    return party
+
+
+def _blank_linear(party: Party, weights: Mapping[str, Tensor]) -> LinearEncoder:
+    """What fedonce-pca and mmvfl put in the place of a party's encoder; its shape is in the weights."""
+    assert party.preprocessor is not None
+    mean, components = weights["encoder.mean"], weights["encoder.components"]
+    if "encoder.bias" in weights:
+        return blank_prediction(party, components.shape[1])
+    return LinearEncoder(torch.zeros_like(mean), torch.zeros_like(components), party.preprocessor.sizes)
+
+
+def active_model(part: Part) -> NetworkMethod:
+    """The trained method at the active party, without the passive parties: encoder, scaler, head, classes."""
+    kept = part.kept
+    model = _method(kept)
+    classes = classes_from_json(kept["classes"])
+    active = ActiveParty(
+        part.party, None, _NONE, Labels(_NONE, classes), kept["task"], device=torch.device(model.device)
+    )
+    active.targets = Targets(kept["task"], classes)
+    active.targets.mean, active.targets.scale = kept["mean"], kept["scale"]
+    made = kept["preprocessing"]
+    active.preprocessor = None if made is None else Preprocessor.from_json(made)
+    model.active_ = part.party
+    model.federation_ = Federation(active, _Elsewhere(kept["widths"], Wire()))
+    model.prepare(model.federation_)
+    model.reshape([])
+    active.load_state(part.weights)
+    return model
+
+
+def put_together(folders: Mapping[str, Path], run: str, active: str) -> NetworkMethod:
+    """A model of all parties' parts of a run, for somebody who holds them all; it predicts, saves and loads as any.
+
+    Args:
+        folders: where each party's part is: `out` of its site.toml.
+        run: the run, as in the record.
+        active: the active party's name.
+    """
+    mine = read_part(folders[active], run, active)
+    names = [active, *mine.kept["passive"]]
+    missing = [name for name in names if name not in folders]
+    if missing:
+        raise ConfigError(f"run {run} was trained with {', '.join(map(repr, missing))}, too. Give their folders.")
+    parts = [mine, *(read_part(folders[name], run, name) for name in names[1:])]
+    model = _method(mine.kept)
+    model.active_ = active
+    saved = {
+        **{key: mine.kept[key] for key in ("task", "classes", "mean", "scale", "passive")}, "active": active,
+        "preprocessing": {part.party: part.kept["preprocessing"] for part in parts},
+    }  # fmt: skip
+    model._restore(saved, {f"party-{i}": part.weights for i, part in enumerate(parts)})
+    return model
+
+
+def _method(kept: Mapping[str, Any]) -> NetworkMethod:
+    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in kept["options"].items()}
+    model = method_named(kept["method"])(**options)
+    assert isinstance(model, NetworkMethod)
+    model.task_, model.metric_ = kept["task"], kept["metric"]
+    model.history_, model.traffic_ = kept["history"], Traffic.from_json(kept["traffic"])
+    return model
+
+
+class _Elsewhere:
+    """Parties at their sites, of which only the widths are known: what a head is built from."""
+
+    recordable = False
+    generators: list[Generator] = []  # noqa: RUF012
+
+    def __init__(self, widths: Mapping[str, int], wire: Wire) -> None:
+        self.widths, self.wire, self.names = dict(widths), wire, tuple(widths)
+
+    def call(self, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
+        """The widths, and nothing else."""
+        if operation != "prepare":
+            raise ConfigError(f"{operation!r} was asked of parties that are at their sites. Use `federate predict`.")
+        me = self.wire.active
+        assert me is not None
+        return {name: Message("shape", name, me, "setup", {}, {"width": self.widths[name]}) for name in requests}
+
+    def call_stacked(
+        self, operation: str, sender: str, phase: str, content: Mapping[str, object]
+    ) -> tuple[bool, Stacked | None]:
+        """Never."""
+        return False, None

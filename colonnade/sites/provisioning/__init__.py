@@ -1,0 +1,1 @@
+"""Certificates, kits, processes and connections of a federation."""

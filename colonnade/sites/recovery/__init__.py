@@ -1,0 +1,1 @@
+"""What a site writes down so that a crash loses no finished work."""
