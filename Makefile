@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint types bench reproduce-quick results clean
+.PHONY: setup demo test lint types bench golden reproduce-quick results clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,11 @@ results: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks.run $(BENCH)
+
+# every case of benchmarks/golden in this tree and in COMMIT, equal to the bit: minutes; ONLY=TEXT takes some of them
+golden: setup
+	@test -n "$(COMMIT)" || { echo "Name the commit to compare with: make golden COMMIT=main"; exit 2; }
+	$(BIN)/python -m benchmarks.golden --against $(COMMIT) --only "$(ONLY)"
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-report colonnade-out

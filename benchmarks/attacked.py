@@ -15,7 +15,7 @@ from typing import Any
 import colonnade as cn
 from colonnade.data.datasets import dataset
 from colonnade.lab.attacks import Run, judge
-from colonnade.methods._base.private import privacy_of
+from colonnade.methods._base.parts.privacy import privacy_of
 
 SEEDS = range(3)
 #: the same networks and updates with and without noise; many epochs on few rows

@@ -23,7 +23,7 @@ import joblib
 import colonnade as cn
 from colonnade.data.datasets import dataset
 from colonnade.data.splits import Split
-from colonnade.methods._base.private import privacy_of
+from colonnade.methods._base.parts.privacy import privacy_of
 
 # guest epochs, host epochs, guest rate, host rate, guest layer, batch, host layer, Ω
 MOMENTS = {

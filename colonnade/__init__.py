@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from colonnade.errors import ColonnadeError, ConfigError, DataError, WireError
     from colonnade.lab.advisor import Advice, Appraisal, advise, appraise
     from colonnade.methods._base.method import Method
+    from colonnade.methods._base.store import FORMAT
     from colonnade.methods.fed_local_ssl import FedLocalSSL
-    from colonnade.methods.fedhssl.fedhssl import FedCSSL, FedGSSL, FedGSSLStar, FedHSSL, FedHSSLStar
+    from colonnade.methods.fedhssl.methods import FedCSSL, FedGSSL, FedGSSLStar, FedHSSL, FedHSSLStar
     from colonnade.methods.fedonce import FedOnce, FedOnceMulti, FedOncePCA
     from colonnade.methods.fedonce_l1 import FedOnceL1
     from colonnade.methods.hybrid import Hybrid
     from colonnade.methods.local import Local
-    from colonnade.methods.mmvfl import MMVFL
+    from colonnade.methods.mmvfl.mmvfl import MMVFL
     from colonnade.methods.references.combined import Combined
     from colonnade.methods.references.lightgbm import LightGBM
     from colonnade.methods.references.linear import Linear
@@ -51,9 +52,9 @@ _ROOMS = {
         "Objective",
     ),
     "colonnade.methods._base.method": ("Method",),
-    "colonnade.methods.references.combined": ("Combined",),
+    "colonnade.methods._base.store": ("FORMAT",),
     "colonnade.methods.fed_local_ssl": ("FedLocalSSL",),
-    "colonnade.methods.fedhssl.fedhssl": (
+    "colonnade.methods.fedhssl.methods": (
         "FedCSSL",
         "FedGSSL",
         "FedGSSLStar",
@@ -67,10 +68,11 @@ _ROOMS = {
     ),
     "colonnade.methods.fedonce_l1": ("FedOnceL1",),
     "colonnade.methods.hybrid": ("Hybrid",),
+    "colonnade.methods.local": ("Local",),
+    "colonnade.methods.mmvfl.mmvfl": ("MMVFL",),
+    "colonnade.methods.references.combined": ("Combined",),
     "colonnade.methods.references.lightgbm": ("LightGBM",),
     "colonnade.methods.references.linear": ("Linear",),
-    "colonnade.methods.local": ("Local",),
-    "colonnade.methods.mmvfl": ("MMVFL",),
     "colonnade.methods.secureboost.secureboost": ("SecureBoost",),
     "colonnade.methods.splitnn": ("SplitNN",),
     "colonnade.methods.ss_vfl": (
@@ -102,6 +104,7 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "DATASETS",
+    "FORMAT",
     "METHODS",
     "MMVFL",
     "OBJECTIVES",

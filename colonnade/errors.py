@@ -30,6 +30,33 @@ class MissingDependencyError(ColonnadeError, ImportError):
     """An optional package is needed for what was asked."""
 
 
+def is_number(value: object) -> bool:
+    """An int or a float, and not a bool."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def at_least(
+    problems: list[str], name: str, value: object, least: float, *, whole: bool = True, hint: str = ""
+) -> None:
+    """Report a number below `least`."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if (whole and not is_whole) or not is_number(value) or value < least:  # type: ignore[operator]
+        kind = "a whole number" if whole else "a number"
+        problems.append(f"{name} must be {kind} of at least {least:g}. Got {value!r}.{' ' + hint if hint else ''}")
+
+
+def above(problems: list[str], name: str, value: object, bound: float, hint: str = "") -> None:
+    """Report a number that is not above `bound`."""
+    if not is_number(value) or not value > bound:  # type: ignore[operator]
+        problems.append(f"{name} must be a number above {bound:g}. Got {value!r}.{' ' + hint if hint else ''}")
+
+
+def one_of(problems: list[str], name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Report a name that is none of a few."""
+    if value not in allowed:
+        problems.append(f"{name} must be one of {', '.join(allowed)}. Got {value!r}.")
+
+
 def raise_all(problems: list[str], error: type[ColonnadeError], heading: str) -> None:
     """Raise one `error` that lists all `problems`; do nothing when there are none."""
     if not problems:

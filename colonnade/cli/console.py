@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from colonnade.cli.arguments import Arrangement, arranged, check_json, check_out, fraction_of, method_names, number_of
-from colonnade.errors import ConfigError, raise_all
+from colonnade.errors import ConfigError, one_of, raise_all
 from colonnade.lab.compare.compare import Outcome, grid, run_grid
 from colonnade.lab.compare.tuning import best_of_tries, tries_of
 from colonnade.lab.report.kinds import KINDS, too_little
@@ -27,8 +27,9 @@ from colonnade.lab.run.cell import Cell, run_cell
 from colonnade.lab.run.files import write_json
 from colonnade.lab.run.references import references
 from colonnade.methods._base.folder import check_replaceable
-from colonnade.methods._base.method import MARKER, Method
-from colonnade.methods._base.options import one_of, own_settings, parse_settings
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.options.text import own_settings, parse_settings
+from colonnade.methods._base.store import MARKER
 
 console = Console(highlight=False)
 FOLDED = 16  # letters that a column of text keeps in a narrow terminal

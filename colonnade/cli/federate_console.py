@@ -7,7 +7,7 @@ from typing import Any
 
 from colonnade.errors import ConfigError
 from colonnade.lab.run.cell import versions
-from colonnade.methods._base.options import own_settings, parse_settings
+from colonnade.methods._base.options.text import own_settings, parse_settings
 from colonnade.methods.registry import method_named
 from colonnade.sites.alignment.table import read_site_table
 from colonnade.sites.provisioning.jobs import session

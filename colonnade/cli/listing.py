@@ -16,7 +16,7 @@ from colonnade.data.datasets import DATASETS
 from colonnade.lab.run.files import write_json
 from colonnade.methods._base.families import FAMILIES
 from colonnade.methods._base.method import Method
-from colonnade.methods._base.options import describe_options
+from colonnade.methods._base.options.text import describe_options
 from colonnade.methods.registry import METHODS, method_named
 from colonnade.objectives import OBJECTIVES
 

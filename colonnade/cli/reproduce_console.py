@@ -18,7 +18,7 @@ from colonnade.lab.reproduce.outcome import Result
 from colonnade.lab.reproduce.recipe import PAPERS, chosen, names, recipe
 from colonnade.lab.reproduce.reproduce import EXAMPLE, Asked, jobs_of, run_jobs, runs_of
 from colonnade.lab.run.files import write_json
-from colonnade.methods._base.options import parse_settings
+from colonnade.methods._base.options.text import parse_settings
 
 
 def reproduce_tables(

@@ -13,7 +13,6 @@ from colonnade.deploy.serve.server import Settings, is_loopback, serve
 from colonnade.deploy.serve.source import predictor_of
 from colonnade.errors import ConfigError
 from colonnade.methods._base.method import Method
-from colonnade.methods._base.network import NetworkMethod
 
 
 def serve_model(folder: Path, data: str, settings: Settings, cache_rows: int, cache_seconds: float) -> None:
@@ -39,7 +38,7 @@ def tables(model: Method, data: str) -> VerticalData:
     from colonnade.data.datasets import dataset
 
     rows = dataset(data).load()
-    if isinstance(model, NetworkMethod):
+    if model.trained().has_networks:
         wanted = (model.active_, *model.federation_.passive)
         if any(name not in rows.views for name in wanted[1:]) and len(wanted) >= 2:
             rows = dataset(data).load(len(wanted))

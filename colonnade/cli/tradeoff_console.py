@@ -20,7 +20,7 @@ from colonnade.lab.report.leakage import Spot, by_threat, headlines, points, spo
 from colonnade.lab.report.tradeoff import figures
 from colonnade.lab.run.cell import Cell
 from colonnade.lab.run.files import write_json
-from colonnade.methods._base.options import parse_settings
+from colonnade.methods._base.options.text import parse_settings
 
 
 def trade_off(

@@ -7,78 +7,78 @@ FedLocalBYOL and FedLocalMoCo of Li et al. 2024 (§5.3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
-from colonnade.methods._base.options import above, at_least
-from colonnade.methods._base.parts.monitor import Monitor
-from colonnade.methods._base.pretrained import (
-    TRAINABLE,
-    PretrainedMethod,
-    check_objective,
-    objective_name,
-    pretrain_all,
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.options import Help
+from colonnade.methods._base.options.groups import (
+    Averages,
+    Crossing,
+    Networks,
+    Pretraining,
+    Privacy,
+    SelfSupervision,
 )
-from colonnade.methods._base.private import PrivateMethod
-from colonnade.methods.fedhssl.averaging import AveragedTops, Averaging, enrol
+from colonnade.methods._base.parts.averaging import (
+    Averaging,
+    averaged_lacks,
+    averaged_sends,
+    averaging_problems,
+    averaging_skills,
+    enrol,
+    shared_parts,
+)
+from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods._base.parts.pretraining import pretrain_all
+from colonnade.methods._base.parts.self_supervised import ANY_OBJECTIVE, own_objectives, ssl_lesson
+from colonnade.methods._base.setup import SPLIT, SPLIT_SKILLS, Setup
 from colonnade.methods.splitnn import train_together
 from colonnade.objectives.base import Objective
-from colonnade.objectives.training import Lesson, OwnObjective
+from colonnade.objectives.training import OwnObjective
 from colonnade.parties.federation import Federation
-
-AUGMENTED = ("simsiam", "byol", "moco", "contrastive", "scarf")  # objectives with views and a projector
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class SelfSupervised(PretrainedMethod):
-    """A method whose parties pre-train by self-supervision; what it teaches each of them."""
-
-    objective: str | type[Objective] | OwnObjective = "simsiam"  # or byol, moco, contrastive, scarf, nat, or your own
-    projection: int = 128  # width of the projector; 512 in the authors' code, whose encoders are as wide
-    rate: float | None = None  # share of columns distorted in a view; none: the objective's own, 0.3 (scarf: 0.6)
-    cosine: bool = True  # the learning rate falls to 0 along a cosine, except the predictor's
-
-    objectives: ClassVar[tuple[str, ...]] = TRAINABLE
-
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        check_objective(problems, self.objective, self.objectives)
-        at_least(problems, "projection", self.projection, 1)
-        if self.rate is not None:
-            above(problems, "rate", self.rate, 0)
-
-    def own_objectives(self) -> dict[str, OwnObjective]:
-        """The user's objective, where one was passed."""
-        return {} if isinstance(self.objective, str) else {objective_name(self.objective): self.objective}
-
-    def ssl_lesson(self) -> Lesson:
-        """What each party learns."""
-        name = objective_name(self.objective)
-        settings = {"projection": self.projection, "rate": self.rate} if name in AUGMENTED else {}
-        return self.lesson(name, cosine=self.cosine, **settings)
+from colonnade.parties.skills.pretraining import Pretraining as PretrainingSkill
+from colonnade.parties.skills.together import Enrolment, Studying
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FedLocalSSL(PrivateMethod, AveragedTops, SelfSupervised):
+class FedLocalSSL(Privacy, Averages, SelfSupervision, Pretraining, Crossing, Networks, Method):
     """Local self-supervised pre-training at every party with columns, then fine-tuning together."""
 
     name = "fed-local-ssl"
     paper = "He et al. 2022; Li et al. 2024"
     summary = "SimSiam, BYOL, MoCo, … at every party, then as in splitnn"
+    family = "pretrained"
+
+    objective: Annotated[
+        str | type[Objective] | OwnObjective,
+        ANY_OBJECTIVE,
+        Help("What parties learn alone: simsiam, byol, moco, contrastive, scarf, nat, or a class of your own."),
+    ] = "simsiam"
+
+    def check(self) -> list[str]:
+        """Masks are for what is averaged."""
+        return averaging_problems(self)
+
+    def setup(self) -> Setup:
+        """Learning alone, all at once or pass by pass with averaging between; then split training."""
+        alone = (Enrolment, Studying, *averaging_skills(self)) if self.aggregate else (PretrainingSkill,)
+        return Setup(
+            skills=(*SPLIT_SKILLS, *alone), sends={**SPLIT, **averaged_sends(self)}, lacks=averaged_lacks(self),
+            objectives=own_objectives(self),
+        )  # fmt: skip
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Pre-train alone, or pass by pass with averaging between; then fine-tune together."""
-        self.prepare(fed)
         if self.aggregate:
             self.pretrain_averaged(fed, monitor)
         else:
-            pretrain_all(fed, monitor, self.ssl_lesson())
+            pretrain_all(fed, monitor, ssl_lesson(self))
         train_together(self, fed, monitor)
 
     def pretrain_averaged(self, fed: Federation, monitor: Monitor) -> None:
         """FedSimSiam + PMA: He et al. 2022, Alg. 1, steps 2 and 3 with γ = 0."""
-        own = enrol(fed, self.ssl_lesson(), "local", self.shared_parts())
-        averaging = Averaging(fed, own, self.shared_parts(), secure=self.secure_aggregation)
+        own = enrol(fed, ssl_lesson(self), "local", shared_parts(self))
+        averaging = Averaging(fed, own, shared_parts(self), secure=self.secure_aggregation)
         for epoch in range(1, self.pretrain_epochs + 1):
             with fed.phase("pretrain"):
                 fed.tell("study", gamma=0.0)

@@ -16,50 +16,75 @@ holds for it. Representations reach the host's model as they are: scales fitted 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from colonnade.methods._base.parts.monitor import Monitor
-from colonnade.methods._base.parts.one_round import one_shot_training
-from colonnade.methods._base.private import PrivateMethod
-from colonnade.methods.fedonce import FedOnce
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.options.groups import (
+    BatchSize,
+    Crossing,
+    Epochs,
+    Epsilon,
+    HeadHidden,
+    Hidden,
+    LearningRate,
+    Networks,
+    Optimizer,
+    Patience,
+    PretrainBatchSize,
+    PretrainEpochs,
+    Pretraining,
+    PretrainLearningRate,
+    PretrainOptimizer,
+    Privacy,
+    WeightDecay,
+    Width,
+)
+from colonnade.methods._base.parts.monitor import Monitor, Training
+from colonnade.methods._base.parts.one_round import one_round_training
+from colonnade.methods._base.parts.privacy import plan_privacy, private_lesson, private_of, settle
+from colonnade.methods._base.setup import ONCE, ONCE_SKILLS, Setup
+from colonnade.methods.fedonce import Assignment, NoiseAsTargets, noise_as_targets, one_round_setup
 from colonnade.parties.federation import Federation
+from colonnade.parties.skills.pretraining import Pretraining as PretrainingSkill
+from colonnade.parties.skills.pretraining import PrivateAccount
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FedOnceL1(PrivateMethod, FedOnce):
+class FedOnceL1(Privacy, NoiseAsTargets, Pretraining, Crossing, Networks, Method):
     """FedOnce-L1: guests and host learn by DP-SGD."""
 
     name = "fedonce-l1"
+    paper = "Wu et al. 2022"
     summary = "fedonce with differential privacy, one budget for all parties"
-    extra = "privacy"
+    family = "once"
     packages = ("dp_accounting", "opacus")
-    scales_received: ClassVar[bool] = False
+    extra = "privacy"
 
-    epsilon: float | None = 8.0  # budget per person over all parties
-    assignment: str = "fixed"  # "batch": the paper's, for which no ε holds
-    hidden: tuple[int, ...] = (50,)  # few weights: noise grows with their number
-    head_hidden: tuple[int, ...] = (10,)
-    width: int = 16  # d
-    pretrain_epochs: int = 0  # the paper's guests learn for 6 to 10
-    pretrain_batch_size: int = 32
-    pretrain_learning_rate: float = 0.3
-    pretrain_optimizer: str = "plain-sgd"
-    epochs: int = 30  # all of them: a stop chosen by looking at rows would be a release
-    batch_size: int = 32
-    learning_rate: float = 0.3
-    optimizer: str = "plain-sgd"
-    weight_decay: float = 0.0
-    patience: int = 1000
+    epsilon: Epsilon = 8.0
+    assignment: Assignment = "fixed"  # "batch": the paper's, for which no ε holds
+    hidden: Hidden = (50,)  # few weights: noise grows with their number
+    head_hidden: HeadHidden = (10,)
+    width: Width = 16  # d
+    pretrain_epochs: PretrainEpochs = 0  # the paper's guests learn for 6 to 10
+    pretrain_batch_size: PretrainBatchSize = 32
+    pretrain_learning_rate: PretrainLearningRate = 0.3
+    pretrain_optimizer: PretrainOptimizer = "plain-sgd"
+    epochs: Epochs = 30  # all of them: a stop chosen by looking at rows would be a release
+    batch_size: BatchSize = 32
+    learning_rate: LearningRate = 0.3
+    optimizer: Optimizer = "plain-sgd"
+    weight_decay: WeightDecay = 0.0
+    patience: Patience = 1000
+
+    def setup(self) -> Setup:
+        """As FedOnce, without scales fitted on what arrives, and with an account of private learning."""
+        return one_round_setup(self, (*ONCE_SKILLS, PretrainingSkill, PrivateAccount), ONCE, scales=False)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
-        """Algorithm 1."""
-        self.prepare(fed)  # l.3
-        lesson = self.guest_lesson()
-        ledger = self.plan_privacy(fed, len(fed.active.labelled_aligned), lesson=lesson)  # σ of every party
-        with fed.phase("pretrain"):
-            fed.tell(
-                "pretrain", **self.private_lesson(lesson, ledger)
-            )  # l.4-15, with l.11-13: clip to Ω, add N(0, σ²Ω²)
+        """Algorithm 1; l.3 is the preparation."""
+        lesson = noise_as_targets(self)
+        ledger = plan_privacy(self, fed, len(fed.active.labelled_aligned), lesson=lesson)  # σ of every party
+        with fed.phase("pretrain"):  # l.4-15, with l.11-13: clip to Ω, add N(0, σ²Ω²)
+            fed.tell("pretrain", **private_lesson(self, lesson, ledger))
         # l.16, 19: R_j sent once; l.20-30, with l.26-28 for w
-        one_shot_training(fed, monitor, self.training(), self.private(fed, ledger))
-        self.settle(fed, ledger)
+        one_round_training(fed, monitor, Training.of(self), private_of(self, fed, ledger))
+        settle(self, fed, ledger)

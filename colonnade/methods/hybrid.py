@@ -17,53 +17,69 @@ B rows of a batch, M labelled ones among them, C outputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
-from colonnade.methods._base.options import at_least, is_number
-from colonnade.methods._base.parts.monitor import Monitor
-from colonnade.methods.fedhssl.fedhssl import FedGSSL
-from colonnade.methods.ssvfl import build_classifiers, endless, mixed_training
-from colonnade.methods.vflhlp import VFLHLPA
+from colonnade.data.vertical import VerticalData
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.options import Ge, Help, Lt, Must
+from colonnade.methods._base.options.groups import Crossing, Networks, Pretraining, SelfSupervision
+from colonnade.methods._base.parts.mixed import build_classifiers, endless, mixed_training
+from colonnade.methods._base.parts.monitor import Monitor, Training
+from colonnade.methods._base.setup import Setup
+from colonnade.methods.fedhssl.options import CrossLearning, Guidance, is_weights
+from colonnade.methods.fedhssl.pretraining import check_aligned, pretrain, setup_of
+from colonnade.methods.vflhlp import Constraint, pretrain_active
 from colonnade.parties.active import ActiveParty
 from colonnade.parties.federation import Federation
 from colonnade.seeds import generator
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Hybrid(FedGSSL, VFLHLPA):
+class Hybrid(Guidance, CrossLearning, SelfSupervision, Pretraining, Constraint, Crossing, Networks, Method):
     """Pre-training of all parties, of the active party by its labels, then training with consistency."""
 
     name = "hybrid"
     paper = "ours, of He et al. 2022, Li et al. 2024 and Zhang et al. 2024"
     summary = "parts of three papers; validation rows choose among them"
+    family = "between"
 
-    unaligned: float = 1.0  # weight of the active party's unaligned labelled rows, times their share of all labels
-    consistency: float | tuple[float, ...] = (0.0, 1.0)  # weights of the agreement that are tried; validation chooses
-    confidence: float = 0.95  # probability above which the joint prediction counts; all of them in regression
+    unaligned: Annotated[
+        float,
+        Ge(0),
+        Help("Weight of the active party's unaligned labelled rows, multiplied by their share of all labels."),
+    ] = 1.0
+    consistency: Annotated[
+        float | tuple[float, ...],
+        Must("a number of at least 0, or a few such numbers", is_weights),
+        Help("Weights of the parties' agreement that are tried; validation rows choose.", "Use 0 for no agreement."),
+    ] = (0.0, 1.0)
+    confidence: Annotated[
+        float,
+        Ge(0),
+        Lt(1),
+        Help("Probability above which the joint prediction is a target of agreement. In regression, all of them are."),
+    ] = 0.95
 
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        at_least(problems, "unaligned", self.unaligned, 0, whole=False)
-        for weight in self.weights():
-            at_least(problems, "consistency", weight, 0, whole=False)
-        if not self.weights():
-            problems.append("consistency must list at least one weight. Got (). Use 0 for no agreement.")
-        if not is_number(self.confidence) or not 0 <= self.confidence < 1:
-            problems.append(f"confidence must be a number in [0, 1). Got {self.confidence!r}.")
+    def setup(self) -> Setup:
+        """As FedGSSL; and a classifier for each party, which consistency trains."""
+        made = setup_of(self, towers="both", reads="both")
 
-    def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
-        """The joint head, and a classifier for each party, which consistency trains."""
-        super().build_head(active, received)
-        build_classifiers(active, received, self.seed)
+        def heads(active: ActiveParty, received: Mapping[str, int]) -> None:
+            build_classifiers(active, received, self.seed)
+
+        return replace(made, heads=heads)
+
+    def check_data(self, data: VerticalData) -> None:
+        """Parties must share rows."""
+        check_aligned(self, data)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """The three steps, from each start and with each weight; the best attempt on validation rows stays."""
-        self.prepare(fed)
         found: list[tuple[float, float]] = []
         for start in self.starts(fed, monitor):
             recall(fed, start)
@@ -85,7 +101,7 @@ class Hybrid(FedGSSL, VFLHLPA):
         keep(fed, "fresh")
         if not self.pretrain_epochs:
             return ["fresh"]
-        self.pretrain(fed, monitor)
+        pretrain(self, fed, monitor, towers="both")
         keep(fed, "pretrained")
         return ["fresh", "pretrained"] if "valid" in fed.active.y else ["pretrained"]
 
@@ -94,7 +110,7 @@ class Hybrid(FedGSSL, VFLHLPA):
     ) -> None:
         """Step 3, with one weight of the agreement."""
         loss = partial(self.loss, OwnRows(fed.active, self.batch_size, self.seed), weight)
-        mixed_training(fed, monitor, self.training(), loss, constraint, unlabelled=weight > 0)
+        mixed_training(fed, monitor, Training.of(self), loss, constraint, unlabelled=weight > 0)
 
     def weights(self) -> tuple[float, ...]:
         """The weights of the agreement that may be tried."""
@@ -108,11 +124,10 @@ class Hybrid(FedGSSL, VFLHLPA):
 
     def hold_near_own_labels(self, fed: Federation, monitor: Monitor) -> Callable[[], Tensor] | None:
         """Step 2: Eq. 8, weighted by the share of labels that training together does not see on all sides."""
-        active = fed.active
-        share = unaligned_share(active)
+        share = unaligned_share(fed.active)
         if not share or not self.beta:
             return None
-        apart = self.pretrain_active(fed, monitor)
+        apart = pretrain_active(self, fed, monitor)
         return lambda: share * apart()
 
     def loss(

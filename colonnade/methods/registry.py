@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from colonnade.errors import ConfigError, DataError, did_you_mean
-from colonnade.methods._base.method import FORMAT, Method
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.store import FORMAT
 from colonnade.methods.fed_local_ssl import FedLocalSSL
-from colonnade.methods.fedhssl.fedhssl import FedCSSL, FedGSSL, FedGSSLStar, FedHSSL, FedHSSLStar
+from colonnade.methods.fedhssl.methods import FedCSSL, FedGSSL, FedGSSLStar, FedHSSL, FedHSSLStar
 from colonnade.methods.fedonce import FedOnce, FedOnceMulti, FedOncePCA
 from colonnade.methods.fedonce_l1 import FedOnceL1
 from colonnade.methods.hybrid import Hybrid
 from colonnade.methods.local import Local
-from colonnade.methods.mmvfl import MMVFL
+from colonnade.methods.mmvfl.mmvfl import MMVFL
 from colonnade.methods.references.combined import Combined
 from colonnade.methods.references.lightgbm import LightGBM
 from colonnade.methods.references.linear import Linear
@@ -91,5 +92,5 @@ def load(folder: str | Path, *, encoders: Mapping[str, Any] | None = None) -> Me
     model = method_named(saved["method"])(**options)
     model.task_, model.metric_, model.active_ = saved["task"], saved["metric"], saved["active"]
     model.history_, model.traffic_ = saved["history"], Traffic.from_json(saved["traffic"])
-    model._restore(saved, {path.stem: load_file(path) for path in folder.glob("*.safetensors")})
+    model.restore(saved, {path.stem: load_file(path) for path in folder.glob("*.safetensors")})
     return model

@@ -13,182 +13,149 @@ B rows of a batch, M labelled ones among them, D width of a representation, C cl
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from colonnade.data.labels import Task
 from colonnade.errors import DataError
-from colonnade.methods._base.federated import FederatedMethod
-from colonnade.methods._base.options import at_least, one_of
-from colonnade.methods._base.parts.monitor import Monitor, Training, batches
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.options import Ge, Help, OneOf
+from colonnade.methods._base.options.groups import Crossing, Hidden, Join, Networks
+from colonnade.methods._base.parts.mixed import build_classifiers, mixed_training
+from colonnade.methods._base.parts.monitor import Monitor, Training
+from colonnade.methods._base.setup import SPLIT, SPLIT_SKILLS, Setup
 from colonnade.parties.active import ActiveParty
 from colonnade.parties.federation import Federation
-from colonnade.seeds import generator, seeded
 from colonnade.wire.protection import GaussianNoise
-from colonnade.wire.wire import Wire
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SSVFL(FederatedMethod):
+class Losses:
+    """The terms of Eq. 11."""
+
+    hidden: Hidden = (200, 100)  # encoder d-200-100-64 (§4.3)
+    join: Join = "mean"  # Eq. 7
+    loss: Annotated[
+        str,
+        OneOf(("ce", "mse")),
+        Help("Loss of the labelled rows: ce (cross entropy, Eq. 8), or mse between probabilities and labels."),
+    ] = "ce"
+    contrast: Annotated[
+        float, Ge(0), Help("Weight of the contrast between labelled rows (λ). 0 switches it off, for an ablation.")
+    ] = 0.01
+    consistency: Annotated[
+        float,
+        Ge(0),
+        Help("Weight of the agreement of each party's prediction with the joint one (β). 0 switches it off."),
+    ] = 0.03
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SSVFL(Losses, Crossing, Networks, Method):
     """Algorithm 1. Ablations: contrast=0, consistency=0, or both; loss="mse"."""
 
     name = "ssvfl"
     paper = "Zhang et al. 2024"
     summary = "splitnn on all aligned rows, with contrast and consistency"
+    family = "rounds"
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
 
-    hidden: tuple[int, ...] = (200, 100)  # encoder d-200-100-64 (§4.3)
-    join: str = "mean"  # Eq. 7
-    loss: str = "ce"  # of the labelled rows: ce (Eq. 8), or mse between probabilities and labels
-    contrast: float = 0.01  # λ
-    consistency: float = 0.03  # β
-
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        one_of(problems, "loss", self.loss, ("ce", "mse"))
-        at_least(problems, "contrast", self.contrast, 0, whole=False)
-        at_least(problems, "consistency", self.consistency, 0, whole=False)
-
-    def mixed(self) -> dict[str, str]:
-        """Kinds whose rows depend on the other rows of their batch, and why."""
-        because = f"contrast={self.contrast} compares the rows of a batch, and a row's label acts on others' gradients"
-        return {**super().mixed(), **({"gradient": because} if self.contrast else {})}
-
-    def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
-        """The global classifier, and one for each party that has a representation."""
-        super().build_head(active, received)
-        build_classifiers(active, received, self.seed)
-
-    def _check_labels(self, active: ActiveParty) -> None:
-        super()._check_labels(active)
-        if not self.contrast:
-            return
-        seen, counts = torch.unique(active.y["train"][active.labelled_aligned.to(active.device)], return_counts=True)
-        alone = [active.targets.classes[i] for i in seen[counts == 1].tolist()]
-        if len(alone) == len(seen):
-            raise DataError(
-                f"every class of party {active.name!r} has one labelled row, and contrast={self.contrast:g} compares "
-                f"rows of one class. Label more rows, or use contrast=0."
-            )
-        if alone:
-            warnings.warn(
-                f"{self.name}: class {', '.join(map(str, alone))} of party {active.name!r} has one labelled row, which "
-                f"the contrast leaves out, as it has no other to compare it with. Label another, or use contrast=0.",
-                stacklevel=2,
-            )
+    def setup(self) -> Setup:
+        """A global classifier, and one for each party."""
+        return setup_of(self, noise=0.0)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1."""
-        self.prepare(fed)
-        mixed_training(fed, monitor, self.training(), self.objective)
-
-    def objective(self, active: ActiveParty, rows: Tensor, labelled: int, parts: Mapping[str, Tensor]) -> Tensor:
-        """L = L_CE + λ L_con + β L_lgc (Eq. 11); the first `labelled` rows have labels."""
-        joint = active.joined(parts)  # l.11: H (B, D)
-        logits = active.logits(joint)  # (B, C)
-        y = active.y["train"].index_select(0, rows[:labelled])  # (M,)
-        loss = supervised_loss(logits[:labelled], y, self.loss)  # l.12
-        if self.contrast:
-            loss = loss + self.contrast * supervised_contrast(joint[:labelled], y)  # l.13
-        if self.consistency:
-            views = [cls(h) for cls, h in zip(active.extras.values(), parts.values(), strict=True)]
-            loss = loss + self.consistency * consistency(views, logits)  # l.14
-        return loss
-
-
-def build_classifiers(active: ActiveParty, received: Mapping[str, int], seed: int) -> None:
-    """A linear classifier for each party that has a representation, θ^(v), at the active party."""
-    own = [active.width] if active.encoder is not None else []
-    with seeded(seed, active.name, "classifiers"):
-        active.extras = {
-            f"classifier-{i}": nn.Linear(width, active.targets.outputs).to(active.device)
-            for i, width in enumerate([*own, *received.values()])
-        }
+        train(self, fed, monitor)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SSVFLDP(SSVFL):
+class SSVFLDP(Losses, Crossing, Networks, Method):
     """SSVFL-DP (Eq. 20; Alg. 1, l.2-5): in training, representations leave their party with Gaussian noise.
 
     As in the paper, those sent for predictions carry none: a model that answers differently each time is no model.
     """
 
     name = "ssvfl-dp"
+    paper = "Zhang et al. 2024"
     summary = "ssvfl with Gaussian noise on representations in training"
+    family = "rounds"
+    tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
 
-    noise: float = 1.0  # c, standard deviation (§4.3: 1; Fig. 7: 1 to 4); noise, no (ε, δ)
+    noise: Annotated[
+        float,
+        Ge(0),
+        Help(
+            "Standard deviation of the noise on representations in training (c). It has no (ε, δ); the paper tries 1 to 4."
+        ),
+    ] = 1.0
 
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        at_least(problems, "noise", self.noise, 0, whole=False)
+    def setup(self) -> Setup:
+        """As SSVFL, with noise on what leaves a party."""
+        return setup_of(self, noise=self.noise)
 
-    def wire(self) -> Wire:
-        """The wire between the parties."""
-        wire = super().wire()
-        if self.noise:
-            phases = frozenset({"train", "validate"})
-            wire.protections.append(GaussianNoise("representation", self.noise, self.seed, phases))
-        return wire
-
-
-def mixed_training(
-    fed: Federation,
-    monitor: Monitor,
-    training: Training,
-    objective: Callable[[ActiveParty, Tensor, int, dict[str, Tensor]], Tensor],
-    penalty: Callable[[], Tensor] | None = None,
-    *,
-    unlabelled: bool = True,
-) -> None:
-    """Train all encoders and the head on aligned rows, `unlabelled` ones too: Algorithm 1, from line 7 on."""
-    active = fed.active
-    order = generator(training.seed, active.name, monitor.name)
-    active.begin(**training.update)
-    with fed.phase(monitor.name):
-        fed.tell("begin", **training.update)
-        for epoch in range(1, monitor.epochs + 1):
-            total, steps = torch.zeros((), device=active.device), 0
-            for rows, labelled in mixed_batches(active, training.batch_size, order, unlabelled):  # l.7
-                h = fed.ask("forward", rows=rows)  # l.8-10: H^(v)
-                loss_of = partial(objective, active, rows, labelled)  # l.11-15
-                loss, gradients = active.descend(rows, h, loss_of, penalty)  # l.16-17: θ, θ^(v)
-                fed.tell("backward", gradient=gradients)  # l.18-21: ∂L/∂H^(v), and each client's w_v
-                total, steps = total + loss, steps + 1
-            if monitor.after(epoch, total / steps):
-                break
-        monitor.recall()
+    def run(self, fed: Federation, monitor: Monitor) -> None:
+        """Algorithm 1."""
+        train(self, fed, monitor)
 
 
-def mixed_batches(
-    active: ActiveParty, size: int, order: torch.Generator, unlabelled: bool = True
-) -> Iterator[tuple[Tensor, int]]:
-    """Labelled rows first, then unlabelled ones: every row at least once, both kinds in each batch."""
-    labelled = active.labelled_aligned
-    mask = torch.ones(active.aligned, dtype=torch.bool)
-    mask[labelled] = False
-    others = torch.nonzero(mask).squeeze(1)
-    if len(others) == 0 or not unlabelled:
-        yield from ((b.to(active.device, torch.int32), len(b)) for b in batches(labelled, size, order))
-        return
-    steps = max(-(-len(others) // size), -(-len(labelled) // size))
-    unknown, known = endless(others, size, order), endless(labelled, size, order)
-    for _ in range(steps):
-        second, first = next(unknown), next(known)
-        yield torch.cat([first, second]).to(active.device, torch.int32), len(first)
+def setup_of(method: SSVFL | SSVFLDP, noise: float) -> Setup:
+    """Split training with a classifier for each party that has a representation."""
+
+    def heads(active: ActiveParty, received: Mapping[str, int]) -> None:
+        build_classifiers(active, received, method.seed)
+
+    because = f"contrast={method.contrast} compares the rows of a batch, and a row's label acts on others' gradients"
+    phases = frozenset({"train", "validate"})
+    return Setup(
+        skills=SPLIT_SKILLS, sends=SPLIT, heads=heads,
+        mixes={"gradient": because} if method.contrast else {},
+        noise=(GaussianNoise("representation", noise, method.seed, phases),) if noise else (),
+    )  # fmt: skip
 
 
-def endless(rows: Tensor, size: int, order: torch.Generator) -> Iterator[Tensor]:
-    """Batches of rows, in a new order after each pass over them."""
-    while True:
-        yield from batches(rows, size, order)
+def train(method: SSVFL | SSVFLDP, fed: Federation, monitor: Monitor) -> None:
+    """Algorithm 1."""
+    if method.contrast:
+        check_pairs(method, fed.active)
+    mixed_training(fed, monitor, Training.of(method), partial(objective, method))
+
+
+def objective(method: Any, active: ActiveParty, rows: Tensor, labelled: int, parts: Mapping[str, Tensor]) -> Tensor:
+    """L = L_CE + λ L_con + β L_lgc (Eq. 11); the first `labelled` rows have labels."""
+    joint = active.joined(parts)  # l.11: H (B, D)
+    logits = active.logits(joint)  # (B, C)
+    y = active.y["train"].index_select(0, rows[:labelled])  # (M,)
+    loss = supervised_loss(logits[:labelled], y, method.loss)  # l.12
+    if method.contrast:
+        loss = loss + method.contrast * supervised_contrast(joint[:labelled], y)  # l.13
+    if method.consistency:
+        views = [cls(h) for cls, h in zip(active.extras.values(), parts.values(), strict=True)]
+        loss = loss + method.consistency * consistency(views, logits)  # l.14
+    return loss
+
+
+def check_pairs(method: SSVFL | SSVFLDP, active: ActiveParty) -> None:
+    """Refuse labels without two rows of a class, which the contrast compares; warn of a class with one row."""
+    seen, counts = torch.unique(active.y["train"][active.labelled_aligned.to(active.device)], return_counts=True)
+    alone = [active.targets.classes[i] for i in seen[counts == 1].tolist()]
+    if len(alone) == len(seen):
+        raise DataError(
+            f"every class of party {active.name!r} has one labelled row, and contrast={method.contrast:g} compares "
+            f"rows of one class. Label more rows, or use contrast=0."
+        )
+    if alone:
+        warnings.warn(
+            f"{method.name}: class {', '.join(map(str, alone))} of party {active.name!r} has one labelled row, which "
+            f"the contrast leaves out, as it has no other to compare it with. Label another, or use contrast=0.",
+            stacklevel=2,
+        )
 
 
 def supervised_loss(logits: Tensor, y: Tensor, kind: str) -> Tensor:

@@ -19,72 +19,73 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
 from colonnade.data.vertical import VerticalData
-from colonnade.engines.in_process.engine import InProcess
 from colonnade.errors import ConfigError
-from colonnade.methods._base.federated import FederatedMethod
-from colonnade.methods._base.options import at_least, is_number
-from colonnade.methods._base.parts.monitor import Monitor
-from colonnade.methods.ssvfl import endless
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.options import Ge, Help, Must
+from colonnade.methods._base.options.groups import Crossing, Networks
+from colonnade.methods._base.parts.mixed import endless
+from colonnade.methods._base.parts.monitor import Monitor, Training
+from colonnade.methods._base.setup import SPLIT, SPLIT_SKILLS, Setup
 from colonnade.parties.federation import Federation
 from colonnade.seeds import generator
 from colonnade.wire.protection import GaussianNoise
-from colonnade.wire.wire import Wire
 
 NEVER = -(1 << 62)  # when a row came that has not come yet
 
 
+def _are_speeds(value: Any) -> bool:
+    numbers = value.values() if isinstance(value, Mapping) else [None]
+    return all(isinstance(v, int | float) and not isinstance(v, bool) and 0 < v < float("inf") for v in numbers)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class VAFL(FederatedMethod):
+class VAFL(Crossing, Networks, Method):
     """Encoder at every party, head at the active one; each party's updates come when it wakes up."""
 
     name = "vafl"
     paper = "Chen et al. 2020"
     summary = "splitnn without waiting: the head reads each party's latest"
+    family = "rounds"
 
-    noise: float = 0.0  # c, deviation of the noise on representations that leave a party in training; no (ε, δ)
-    speeds: Mapping[str, float] | None = None  # how often parties wake, e.g. {shop = 0.5}; 1 for those not named
-    max_staleness: int | None = None  # activations after which a representation is asked for anew; none: never
+    noise: Annotated[
+        float,
+        Ge(0),
+        Help(
+            "Standard deviation of the noise on representations that leave a party in training (c). It has no (ε, δ)."
+        ),
+    ] = 0.0
+    speeds: Annotated[
+        Mapping[str, float] | None,
+        Must("a mapping of party names to numbers above 0", _are_speeds),
+        Help("How often parties wake, relative to 1 for those that are not named.", "Use e.g. {shop = 0.5}."),
+    ] = None
+    max_staleness: Annotated[
+        int | None,
+        Ge(0),
+        Help("Activations after which a representation is asked for anew. None: never.", "Use none for no bound."),
+    ] = None
 
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        at_least(problems, "noise", self.noise, 0, whole=False)
-        if self.max_staleness is not None:
-            at_least(problems, "max_staleness", self.max_staleness, 0, hint="Use none for no bound.")
-        if self.speeds is not None and not isinstance(self.speeds, Mapping):
-            problems.append(f"speeds must map party names to numbers. Got {self.speeds!r}. Use e.g. {{shop = 0.5}}.")
-        for name, speed in self.speeds.items() if isinstance(self.speeds, Mapping) else ():
-            if not is_number(speed) or not 0 < speed < float("inf"):
-                problems.append(f"speeds: that of {name!r} must be a number above 0. Got {speed!r}.")
+    def setup(self) -> Setup:
+        """Parties are asked one by one. As in `ssvfl-dp`, predictions carry no noise: they would differ each time."""
+        phases = frozenset({"train", "validate"})
+        noise = (GaussianNoise("representation", self.noise, self.seed, phases),) if self.noise else ()
+        return Setup(skills=SPLIT_SKILLS, sends=SPLIT, one_by_one=True, noise=noise)
 
-    def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:
-        super()._check_data(data, validation)
+    def check_data(self, data: VerticalData) -> None:
+        """Speeds are of parties that are there."""
         unknown = [name for name in self.speeds or {} if name not in data.views]
         if unknown:
             raise ConfigError(f"speeds names {unknown}, but the parties with columns are {list(data.views)}.")
 
-    def _wait(self, engine: InProcess) -> None:
-        """As always, but parties wake one by one and never answer as a stack."""
-        super()._wait(engine)
-        engine.stack = False
-
-    def wire(self) -> Wire:
-        """The wire between the parties."""
-        wire = super().wire()
-        if self.noise:  # as in `ssvfl-dp`: not in predictions, which would differ each time
-            phases = frozenset({"train", "validate"})
-            wire.protections.append(GaussianNoise("representation", self.noise, self.seed, phases))
-        return wire
-
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """An epoch is as many activations as it takes all clients, at equal speeds, to send every row once."""
-        self.prepare(fed)
-        training, server = self.training(), Server(fed, self.max_staleness)
+        training, server = Training.of(self), Server(fed, self.max_staleness)
         rates = {name: (self.speeds or {}).get(name, 1.0) for name in server.clients}
         wakes = clocks(rates, generator(self.seed, fed.active.name, "clocks"))
         everyone = torch.arange(len(server.rows))

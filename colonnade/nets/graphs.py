@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -51,6 +52,10 @@ class StepGraph:
         self.warm: dict[torch.Size, int] = {}
         self.recorded: dict[torch.Size, Recording] = {}
         self.pool: Any = None
+
+    def over(self, step: Step, device: torch.device) -> Step:
+        """The step itself where it cannot be recorded, or its replay."""
+        return step if device.type != "cuda" or not self.possible else partial(self.run, step)
 
     def run(self, step: Step, rows: Tensor, key: Hashable = None) -> Tensor:
         """The loss of one step. A step under another `key` is another step, and the one before is forgotten."""

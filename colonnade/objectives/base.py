@@ -13,12 +13,32 @@ from torch import Generator, Tensor, nn
 
 from colonnade.data.table import Table
 
+VIEWS_OF_OTHERS = (
+    "views of a row are made of other rows' values: clipping its own gradient does not bound what it changes"
+)
+
 
 class Objective(nn.Module):
     """Base of all objectives: B batch, F columns, D width of the representation."""
 
+    #: whether it is computed at once, and not trained
+    computed = False
     #: least rows in a batch for the loss to be defined
     min_batch = 1
+    #: whether it puts a projector on the encoder, and distorts columns at a rate that can be chosen
+    has_projector = False
+    #: whether it compares two views of a row that an augmentation makes
+    compares_views = False
+    #: whether the rate of distortion is an option of its own, and not of an augmentation
+    takes_rate = False
+    #: whether it draws targets for the rows of its table, which may stay with their rows ("fixed")
+    keeps_targets = False
+    #: whether the objectives of several parties can be learnt as one, by stacked products
+    can_stack = False
+    #: why clipping the gradient of each row does not bound what the row changes; empty where it does
+    mixes = ""
+    #: whether an ε is known for it, with targets that stay where they are
+    has_epsilon = False
     #: whether one step does the same as the next to other rows, without looking at values from Python
     same_steps = False
 

@@ -10,7 +10,7 @@ from torch import Generator, Tensor, nn
 
 from colonnade.data.table import Table
 from colonnade.objectives.augment import Augmentation, draw_two, replace, split_two
-from colonnade.objectives.base import CrossObjective
+from colonnade.objectives.base import VIEWS_OF_OTHERS, CrossObjective
 from colonnade.objectives.momentum import follow, frozen_copy
 from colonnade.objectives.projection import normed_mlp
 from colonnade.objectives.settings import check, fraction, whole, width_of
@@ -36,6 +36,10 @@ class BYOL(CrossObjective):
     """
 
     min_batch = 2  # a batch norm has no variance of one row
+
+    has_projector = True
+    mixes = VIEWS_OF_OTHERS
+    compares_views = True
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from torch import Generator, Tensor, nn
 from colonnade.data.table import Table
 from colonnade.nets.tabular import mlp
 from colonnade.objectives.augment import Augmentation, draw_two, replace, split_two
-from colonnade.objectives.base import Objective
+from colonnade.objectives.base import VIEWS_OF_OTHERS, Objective
 from colonnade.objectives.settings import above_zero, check, whole, width_of
 from colonnade.objectives.similarity import cosines, info_nce
 
@@ -33,6 +33,10 @@ class Contrastive(Objective):
     """
 
     min_batch = 2  # one row has no negatives: the loss is 0 whatever the encoder does
+
+    has_projector = True
+    mixes = VIEWS_OF_OTHERS
+    compares_views = True
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from colonnade.data.table import Table
 from colonnade.nets.tabular import mlp
 from colonnade.objectives.augment import Augmentation, draw_two, replace, split_two
-from colonnade.objectives.base import CrossObjective
+from colonnade.objectives.base import VIEWS_OF_OTHERS, CrossObjective
 from colonnade.objectives.momentum import follow, frozen_copy
 from colonnade.objectives.settings import above_zero, check, fraction, whole, width_of
 from colonnade.objectives.similarity import info_nce
@@ -40,6 +40,10 @@ class MoCo(CrossObjective):
 
     queue: Tensor
     oldest: Tensor
+
+    has_projector = True
+    mixes = VIEWS_OF_OTHERS
+    compares_views = True
 
     def __init__(
         self,

@@ -70,6 +70,12 @@ MANY = 1 << 13  # rows encoded at a time, when assignments are found
 PIECE, PIECE_GPU = 4, 16  # batches whose assignments are solved and taken up together
 
 
+EXCHANGED = (
+    "targets are exchanged within a sample, so one row can change the targets of others, and clipping each row's "
+    "gradient does not bound what it changes. assignment='fixed' is covered"
+)
+
+
 class NAT(Objective):
     """1/(2B) Σ_b ‖f(x_b) - c_b‖² (Eq. 1); c_b is the target that row b holds at present.
 
@@ -91,6 +97,10 @@ class NAT(Objective):
 
     targets: Tensor
     same_steps = True
+    keeps_targets = True
+    can_stack = True
+    has_epsilon = True
+    mixes = EXCHANGED  # unless they are fixed
 
     def __init__(
         self,

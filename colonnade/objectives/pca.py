@@ -54,6 +54,10 @@ class PCA:
     Each component's entry of largest magnitude is positive, so that the same table always gives the same encoder.
     """
 
+    computed = True  # not trained
+    has_projector = False
+    can_stack = False
+
     def __init__(self, *, max_rows: int = 4096) -> None:
         check("PCA", whole("max_rows", max_rows, "It bounds the rows that are decomposed.", least=2))
         self.max_rows = max_rows

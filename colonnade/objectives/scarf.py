@@ -13,7 +13,7 @@ from torch import Generator, Tensor, nn
 from colonnade.data.table import Table
 from colonnade.nets.tabular import mlp
 from colonnade.objectives.augment import corrupt, split_two
-from colonnade.objectives.base import Objective
+from colonnade.objectives.base import VIEWS_OF_OTHERS, Objective
 from colonnade.objectives.settings import above_zero, check, fraction, whole, width_of
 from colonnade.objectives.similarity import cosines, info_nce
 
@@ -36,6 +36,10 @@ class Scarf(Objective):
     """
 
     min_batch = 2  # with one row the loss is 0 whatever the encoder does
+
+    has_projector = True
+    mixes = VIEWS_OF_OTHERS
+    takes_rate = True
 
     def __init__(
         self,

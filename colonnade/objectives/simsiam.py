@@ -10,7 +10,7 @@ from torch import Generator, Tensor, nn
 
 from colonnade.data.table import Table
 from colonnade.objectives.augment import Augmentation, draw_two, replace, split_two
-from colonnade.objectives.base import CrossObjective
+from colonnade.objectives.base import VIEWS_OF_OTHERS, CrossObjective
 from colonnade.objectives.projection import normed_mlp
 from colonnade.objectives.settings import check, whole, width_of
 from colonnade.objectives.similarity import negative_cosine
@@ -33,6 +33,10 @@ class SimSiam(CrossObjective):
     """
 
     min_batch = 2  # a batch norm has no variance of one row
+
+    has_projector = True
+    mixes = VIEWS_OF_OTHERS
+    compares_views = True
 
     def __init__(
         self,

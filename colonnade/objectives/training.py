@@ -19,14 +19,13 @@ from colonnade.errors import ConfigError, DataError, did_you_mean
 from colonnade.nets.dropout import generators_of
 from colonnade.nets.graphs import StepGraph
 from colonnade.nets.optimizer import make_optimizer
-from colonnade.objectives import OBJECTIVES, PCA
+from colonnade.objectives import OBJECTIVES
 from colonnade.objectives.augment import replace
 from colonnade.objectives.base import Objective
 from colonnade.objectives.image_augment import ImageAugmentation
 from colonnade.seeds import generator, seeded
 from colonnade.wire.message import Value
 
-VIEWED = ("simsiam", "byol", "moco", "contrastive")  # objectives that compare two views made by an augmentation
 OwnObjective = Callable[..., Objective]  # (encoder, width=…) → objective
 
 
@@ -65,12 +64,18 @@ class Lesson:
         return cls(**{k: v for k, v in values.items() if k in known})
 
 
+def sort_of(lesson: Lesson) -> Any:
+    """The class of a lesson's objective, which says by flags what it needs; the base class for one of the user's."""
+    return OBJECTIVES.get(lesson.objective, Objective)
+
+
 def build_objective(
     lesson: Lesson, encoder: nn.Module, width: int, table: Table, party: str, own: Mapping[str, OwnObjective]
 ) -> Objective:
     """The objective around the party's encoder, the same for the same seed and party."""
-    made: Any = own.get(lesson.objective) or OBJECTIVES.get(lesson.objective)
-    if made is None or made is PCA:
+    sort: Any = Objective if lesson.objective in own else OBJECTIVES.get(lesson.objective)
+    made: Any = own.get(lesson.objective, sort)
+    if sort is None or sort.computed:
         raise ConfigError(
             f"there is no objective {lesson.objective!r} to train. {did_you_mean(lesson.objective, OBJECTIVES)}"
         )
@@ -79,13 +84,11 @@ def build_objective(
     for option, argument in {**names, "predictor": "hidden", "frequency": "frequency"}.items():
         if getattr(lesson, option) is not None:
             settings[argument] = getattr(lesson, option)
-    if table.is_image and lesson.objective in VIEWED:
+    if table.is_image and sort.compares_views:
         settings["augment"] = ImageAugmentation(flip=lesson.flip is not False)
     elif lesson.rate is not None:
-        settings |= (
-            {"rate": lesson.rate} if lesson.objective == "scarf" else {"augment": partial(replace, rate=lesson.rate)}
-        )
-    if lesson.objective == "nat":
+        settings |= {"rate": lesson.rate} if sort.takes_rate else {"augment": partial(replace, rate=lesson.rate)}
+    if sort.keeps_targets:
         targets = generator(lesson.seed, party, "targets", device=table.x.device)
         settings |= {"rows": len(table), "generator": targets, "fixed": lesson.assignment == "fixed"}
     with seeded(lesson.seed, party, "objective"):

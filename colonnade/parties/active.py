@@ -20,11 +20,10 @@ from colonnade.data.view import View
 from colonnade.errors import ConfigError
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.nets.tabular import mlp
+from colonnade.parties.joined import OwnAndStacked, join
 from colonnade.parties.party import Party, agreed_order
-from colonnade.parties.stacked import OwnAndStacked, Stacked
 from colonnade.seeds import seeded
-
-JOINS = ("concat", "mean", "sum")
+from colonnade.wire.stacked import Stacked
 
 
 class Targets:
@@ -57,16 +56,6 @@ class Targets:
         if self.task == "regression":
             return F.mse_loss(logits[:, 0], y)
         return F.cross_entropy(logits, y, ignore_index=-1)
-
-
-def join(parts: list[Tensor], how: str) -> Tensor:
-    """K representations (B, D) → (B, K·D) for "concat", (B, D) for "mean" and "sum"."""
-    if len(parts) == 1:
-        return parts[0]
-    if how == "concat":
-        return torch.cat(parts, dim=1)
-    stacked = torch.stack(parts)  # (K, B, D)
-    return stacked.mean(dim=0) if how == "mean" else stacked.sum(dim=0)
 
 
 class Scaler(nn.Module):

@@ -26,8 +26,7 @@ from colonnade.nets.image import image_encoder
 from colonnade.nets.resnet import ResNet
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.nets.two_towers import TwoTowers, fresh_copy
-from colonnade.objectives.pca import PCA
-from colonnade.objectives.training import Course, Keeper, Lesson, OwnObjective, build_objective, learn
+from colonnade.objectives.training import Course, Keeper, Lesson, OwnObjective, build_objective, learn, sort_of
 from colonnade.seeds import generator, seeded
 
 if TYPE_CHECKING:
@@ -81,6 +80,18 @@ class Party:
     def __getstate__(self) -> dict[str, Any]:
         """What pickle and copy keep: everything but the listener, which belongs to the call of `fit`."""
         return {**self.__dict__, "progress": unheard}
+
+    def built(self) -> nn.Module:
+        """The encoder; one that was not built yet is an error."""
+        if self.encoder is None:
+            raise WireError(f"party {self.name!r} was asked to use its encoder before it was prepared.")
+        return self.encoder
+
+    def fitted_preprocessor(self) -> Preprocessor:
+        """What the preprocessing learnt; before that is an error."""
+        if self.preprocessor is None:
+            raise WireError(f"party {self.name!r} was asked for its columns before it was prepared.")
+        return self.preprocessor
 
     def fit_preprocessor(self) -> None:
         """Learn this party's scales and vocabularies from its training rows, and make the training table."""
@@ -186,8 +197,8 @@ class Party:
     def learn(self, lesson: Lesson) -> list[float]:
         """Learn alone from all rows of the own table; the loss of each epoch, which stays here."""
         assert self.encoder is not None
-        if lesson.objective == "pca":
-            self.encoder = PCA().fit(self.tables["train"], self.width)
+        if sort_of(lesson).computed:
+            self.encoder = sort_of(lesson)().fit(self.tables["train"], self.width)
             return []
         losses: list[float] = []
 

@@ -8,16 +8,11 @@ import torch
 from torch import Tensor
 
 from colonnade.objectives import NAT
-from colonnade.objectives.training import VIEWED, Course, Lesson
+from colonnade.objectives.training import Course, Lesson, sort_of
 from colonnade.privacy.accounting import sampling_rate, steps_of
 from colonnade.privacy.dp_sgd import PrivateSteps
 from colonnade.privacy.entry import Entry, SampledGaussian
 from colonnade.seeds import generator
-
-REASSIGNED = (
-    "targets are exchanged within a sample, so one row can change the targets of others, and clipping each row's "
-    "gradient does not bound what it changes. assignment='fixed' is covered"
-)
 
 
 def planned_steps(lesson: Lesson, rows: int) -> SampledGaussian:
@@ -29,9 +24,14 @@ def planned_steps(lesson: Lesson, rows: int) -> SampledGaussian:
 
 def not_covered(lesson: Lesson) -> str | None:
     """Why no ε holds for a lesson."""
-    if lesson.objective in (*VIEWED, "scarf"):
-        return "views of a row are made of other rows' values: clipping its own gradient does not bound what it changes"
-    return REASSIGNED if lesson.objective == "nat" and lesson.assignment != "fixed" else None
+    sort = sort_of(lesson)
+    fixed = sort.keeps_targets and lesson.assignment == "fixed"
+    return None if fixed else sort.mixes or None
+
+
+def has_epsilon(lesson: Lesson) -> bool:
+    """Whether an ε is known for learning this lesson by DP-SGD."""
+    return bool(sort_of(lesson).has_epsilon) and not_covered(lesson) is None
 
 
 def learn_privately(

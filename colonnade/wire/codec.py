@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from colonnade.errors import WireError
-from colonnade.wire.message import KINDS, Message, Value
+from colonnade.wire.message import Message, Value
 
 Precision = Literal["float32", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "int8")
@@ -33,9 +33,9 @@ _ALIGNMENT_ORDER = [
 ]  # fmt: skip
 
 
-def pack(message: Message, precision: Precision) -> Message:
-    """The message as it travels: floats of a lossy kind in `precision`."""
-    if precision == "float32" or not KINDS[message.kind].lossy:
+def pack(message: Message, precision: Precision, *, lossy: bool) -> Message:
+    """The message as it travels: floats in `precision` if its kind is `lossy`."""
+    if precision == "float32" or not lossy:
         return message
     tensors: dict[str, Tensor] = {}
     for name, tensor in message.tensors.items():
@@ -90,8 +90,6 @@ def decode(frame: bytes) -> Message:
         raise WireError(f"a frame of {len(frame)} bytes cannot be read: {error}") from None
     if not all(isinstance(text, str) for text in (kind, sender, receiver, phase)) or not isinstance(values, dict):
         raise WireError(f"a frame of {len(frame)} bytes cannot be read: its header holds other types than ours.")
-    if kind not in KINDS:
-        raise WireError(f"a message of the undeclared kind {kind!r} arrived. Declared: {', '.join(sorted(KINDS))}.")
     return Message(kind, sender, receiver, phase, tensors, values)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from colonnade.errors import WireError
 from colonnade.wire.codec import MAX_HEADER, SCALE, Precision, decode, read_json
-from colonnade.wire.message import KINDS, Direction, Kind, Message
+from colonnade.wire.kind import Direction, Kind, Kinds
+from colonnade.wire.message import Message
 
 _FLOATS: dict[Precision, frozenset[str]] = {
     "float32": frozenset({"F32"}), "float16": frozenset({"F16"}), "int8": frozenset({"I8", "F32"}),
@@ -23,18 +24,35 @@ _LARGEST = 1 << 64  # of a whole number among the values
 
 
 def open_frame(
-    frame: bytes, sender: str, receiver: str, direction: Direction, *, largest: int, precision: Precision = "float32"
+    frame: bytes,
+    sender: str,
+    receiver: str,
+    direction: Direction,
+    *,
+    kinds: Kinds,
+    largest: int,
+    precision: Precision = "float32",
 ) -> Message:
-    """The packed message of a frame that `sender` may send to `receiver`; anything else is a `WireError`."""
+    """The packed message of a frame that `sender` may send to `receiver`; anything else is a `WireError`.
+
+    Args:
+        frame: what came.
+        sender: who is connected.
+        receiver: who reads it.
+        direction: which way it came.
+        kinds: that the run declares.
+        largest: bytes of a frame.
+        precision: in which lossy kinds travel.
+    """
     if len(frame) > largest:
         raise WireError(f"a frame of {len(frame)} bytes came from {sender!r}. At most {largest} are taken.")
     start = 8 + int.from_bytes(frame[:8], "little")
     if len(frame) < 8 or start > min(len(frame), MAX_HEADER):
         raise WireError(f"a frame of {len(frame)} bytes announces a header up to byte {start}. It was cut.")
     header = read_json(frame[8:start], "header")
-    kind = KINDS.get(header["kind"]) if isinstance(header.get("kind"), str) else None
+    kind = kinds.get(header["kind"]) if isinstance(header.get("kind"), str) else None
     if kind is None:
-        raise WireError(f"{sender!r} sent a message of an undeclared kind. Declared: {', '.join(sorted(KINDS))}.")
+        raise WireError(f"{sender!r} sent a message of an undeclared kind. Declared: {', '.join(sorted(kinds))}.")
     if kind.direction != direction:
         raise WireError(f"{header['kind']} may only go {kind.direction}, and came {direction} from {sender!r}.")
     if header.get("from") != sender or header.get("to") != receiver:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from colonnade.wire.message import Direction
+from colonnade.wire.kind import Direction
 
 
 @dataclass

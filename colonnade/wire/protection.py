@@ -16,10 +16,10 @@ import torch
 from torch import Generator, Tensor
 
 from colonnade.seeds import generator
+from colonnade.wire.kind import Kinds
 from colonnade.wire.message import Message
 
 NO_GUARANTEE = "noise, no guarantee"
-WEIGHED = ("parameters",)  # kinds whose last number is the sender's number of rows: it weighs the others, and stays
 
 
 class Protection(Protocol):
@@ -30,6 +30,9 @@ class Protection(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """The protection as a run's record names it: name, kind, strength, label, …"""
+
+    def learn(self, kinds: Kinds) -> None:
+        """Take in the kinds of the run."""
 
 
 @dataclass
@@ -46,6 +49,7 @@ class Noise:
     phases: frozenset[str] | None = None  # only in these; None: in all
     purpose: tuple[str, ...] = ("noise",)  # two protections with one purpose would draw the same numbers
     drawn: dict[tuple[str, torch.device], Generator] = field(default_factory=dict, repr=False)
+    kinds: Kinds = field(default_factory=dict, repr=False)  # of the run; the wire gives them
 
     name: ClassVar[str]
     label: ClassVar[str] = NO_GUARANTEE
@@ -57,6 +61,10 @@ class Noise:
         tensors = {name: self._protected(t, message) for name, t in message.tensors.items()}
         return Message(message.kind, message.sender, message.receiver, message.phase, tensors, message.values)
 
+    def learn(self, kinds: Kinds) -> None:
+        """Take in the kinds of the run."""
+        self.kinds = kinds
+
     def concerns(self, message: Message) -> bool:
         """Whether the message is changed; the further attempts of a phase ("train 2") are that phase."""
         phase = message.phase.partition(" ")[0]
@@ -65,7 +73,7 @@ class Noise:
     def _protected(self, tensor: Tensor, message: Message) -> Tensor:
         if not tensor.is_floating_point() or tensor.numel() == 0:
             return tensor
-        if self.kind in WEIGHED and tensor.ndim == 1:
+        if self.kinds[self.kind].weighed and tensor.ndim == 1:
             return torch.cat([self.protect(tensor[None, :-1], message)[0], tensor[-1:]])
         if tensor.ndim == 1:
             return self.protect(tensor[None], message)[0]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
@@ -13,31 +13,36 @@ from torch import Tensor
 
 from colonnade.errors import WireError
 from colonnade.wire.codec import Precision, frame_size, pack, unpack
-from colonnade.wire.message import KINDS, Message
+from colonnade.wire.kind import Kind, Kinds
+from colonnade.wire.message import Message, Value
 from colonnade.wire.meter import Traffic
 from colonnade.wire.protection import Protection
+from colonnade.wire.stacked import Stacked
 
 Observer = Callable[[Message], None]
+Content = Mapping[str, Tensor | Mapping[str, Tensor]]  # tensors by name: one for all parties, or one for each
 MAX_TEXT, MAX_ITEMS = 100, 32  # the largest text and list that a message's values may hold
+MAX_GROUPS = 4096  # remembered at a time
 
 
 @dataclass
 class Group:
-    """Messages that go together, again and again."""
+    """Messages of one kind, one to or from each of some parties, that go together again and again."""
 
-    messages: list[Message]
+    messages: list[Message]  # with the shapes of their tensors alone
     size: int  # bytes of all of them
     times: int = 0  # that they went since the log was last read
 
 
 @dataclass
 class Wire:
-    """Carries messages, one at a time, in one process or between sites.
+    """Carries the messages of a run, in one process or between sites.
 
     `observers` see every message as its receiver does. The audit log counts, for each phase, kind, sender and receiver,
     the messages, their bytes and the shapes of their tensors; it holds no values.
     """
 
+    kinds: Kinds  # that the run declares
     precision: Precision = "float32"
     protections: list[Protection] = field(default_factory=list)
     active: str | None = None  # the party that messages go up to and come down from
@@ -47,48 +52,53 @@ class Wire:
     _groups: dict[Hashable, Group] = field(default_factory=dict)
     _noted: list[Callable[[], None]] | None = None
 
+    def __post_init__(self) -> None:
+        for protection in self.protections:
+            protection.learn(self.kinds)
+
     def carry(self, message: Message) -> Message:
         """The message as the receiver gets it."""
-        if message.kind not in KINDS:
-            raise WireError(
-                f"{message.sender!r} sent the undeclared kind {message.kind!r}. Declared: {', '.join(KINDS)}."
-            )
-        for protection in self.protections:
-            message = protection.apply(message)
-        self._check(message)
-        packed = pack(message, self.precision)
-        size = frame_size(packed)
+        message, packed = self._leave(message)
         received = message if packed is message else unpack(packed)
-        self._count(message, size)
-        for observe in self.observers:
-            observe(received)
+        self._see(received)
         return received
 
     def send(self, message: Message) -> Message:
         """The message as it leaves for another site: protected, checked, packed, counted."""
-        for protection in self.protections:
-            message = protection.apply(message)
-        self._check(message)
-        packed = pack(message, self.precision)
-        self._count(message, frame_size(packed))
-        return packed
+        return self._leave(message)[1]
 
     def receive(self, packed: Message) -> Message:
         """A message that came from another site: unpacked, checked, counted."""
         message = unpack(packed)
         self._check(message)
         self._count(message, frame_size(packed))
-        for observe in self.observers:
-            observe(message)
+        self._see(message)
         return message
 
+    def _leave(self, message: Message) -> tuple[Message, Message]:
+        """The message after protections, and as it travels."""
+        if message.kind not in self.kinds:
+            raise undeclared(message, self.kinds)
+        for protection in self.protections:
+            message = protection.apply(message)
+        self._check(message)
+        packed = pack(message, self.precision, lossy=self.kinds[message.kind].lossy)
+        self._count(message, frame_size(packed))
+        return message, packed
+
+    def _see(self, message: Message) -> None:
+        for observe in self.observers:
+            observe(message)
+
     def _check(self, message: Message) -> None:
-        check(message)
-        up = KINDS[message.kind].direction == "up"
+        kind = self.kinds.get(message.kind)
+        if kind is None:
+            raise undeclared(message, self.kinds)
+        check(message, kind)
+        up = kind.direction == "up"
         if self.active is not None and (message.receiver == self.active) != up:
             raise WireError(
-                f"{message.kind} may only go {KINDS[message.kind].direction}, not from {message.sender!r} to "
-                f"{message.receiver!r}."
+                f"{kind.name} may only go {kind.direction}, not from {message.sender!r} to {message.receiver!r}."
             )
 
     @property
@@ -96,19 +106,33 @@ class Wire:
         """Whether each message must pass by itself, as something looks at it or changes it."""
         return bool(self.observers or self.protections) or self.precision != "float32"
 
-    def carry_all(self, kind: str, phase: str, name: str, tensors: Tensor, parties: tuple[str, ...]) -> None:
-        """Carry one message of one tensor to or from each of the parties, (K, …); they differ in the party alone.
+    def carry_group(
+        self, kind: str, phase: str, parties: tuple[str, ...], content: Content, values: Mapping[str, object]
+    ) -> None:
+        """Carry one message of a kind to or from each of the parties, where nothing looks at single messages.
 
-        The same checks, bytes and log as `carry` for each; what is the same for all is done once.
+        The same checks, bytes and log as `carry` for each. What the same shapes have in common is done once.
+
+        Args:
+            kind: of all messages.
+            phase: of the run.
+            parties: the passive parties at the other end.
+            content: their tensors.
+            values: their settings; a mapping has one for each party.
         """
-        if self.sees_each or self.active is None:
-            raise WireError("messages that something looks at are carried one by one.")
-        key = (kind, phase, name, tensors.dtype, tensors.shape, parties)
+        settings = tuple((name, repr(value)) for name, value in values.items()) if values else ()
+        key = (kind, phase, parties, tuple((name, _shape(given)) for name, given in content.items()), settings)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = self._group(kind, phase, name, tensors, parties)
-        check(group.messages[0], tensors)
+            group = self._groups[key] = self._group(kind, phase, parties, content, values)
+        if not all(_sound(tensor) for given in content.values() for tensor in _tensors(given)):
+            self._name_culprit(group, parties, content)
         self._count_group(group)
+
+    def _name_culprit(self, group: Group, parties: tuple[str, ...], content: Content) -> None:
+        """Raise the error of the message that is not sound."""
+        for message, party in zip(group.messages, parties, strict=True):
+            self._check(replace(message, tensors=of_party(content, party)))
 
     def count_round(self, phase: str) -> None:
         """Count one exchange with the passive parties, all at once."""
@@ -129,29 +153,37 @@ class Wire:
             self._noted.append(count)
 
     def _count(self, message: Message, size: int) -> None:
-        self.traffic.count(message.phase, message.kind, KINDS[message.kind].direction, size)
+        self.traffic.count(message.phase, message.kind, self.kinds[message.kind].direction, size)
         self._log(message, size)
-        if self._noted is not None:  # without what it holds
-            like = {name: torch.empty_like(t, device="meta") for name, t in message.tensors.items()}
-            bare = Message(message.kind, message.sender, message.receiver, message.phase, like)
-            self._note(partial(self._count, bare, size))
+        if self._noted is not None:
+            self._note(partial(self._count, _bare(message), size))
 
     def _count_group(self, group: Group) -> None:
         first = group.messages[0]
-        direction = KINDS[first.kind].direction
+        direction = self.kinds[first.kind].direction
         self.traffic.count(first.phase, first.kind, direction, group.size, len(group.messages))
         group.times += 1
-        self._note(partial(self._count_group, group))
+        if self._noted is not None:
+            self._note(partial(self._count_group, group))
 
-    def _group(self, kind: str, phase: str, name: str, tensors: Tensor, parties: tuple[str, ...]) -> Group:
-        """Messages with nothing in them but shapes: one slice serves for all."""
-        assert self.active is not None
-        like = torch.empty(tensors.shape[1:], dtype=tensors.dtype, device="meta")
-        up = KINDS[kind].direction == "up"
-        ends = [(party, self.active) if up else (self.active, party) for party in parties]
-        messages = [Message(kind, sender, receiver, phase, {name: like}) for sender, receiver in ends]
-        for message in messages:
+    def _group(
+        self, kind: str, phase: str, parties: tuple[str, ...], content: Content, values: Mapping[str, object]
+    ) -> Group:
+        """The messages that these shapes and settings make, checked."""
+        if self.sees_each or self.active is None:
+            raise WireError("messages that something looks at are carried one by one.")
+        if len(self._groups) >= MAX_GROUPS:
+            _ = self.audit
+            self._groups.clear()
+        messages = []
+        up = kind in self.kinds and self.kinds[kind].direction == "up"
+        for party in parties:
+            sender, receiver = (party, self.active) if up else (self.active, party)
+            like = {name: torch.empty_like(tensor, device="meta") for name, tensor in of_party(content, party).items()}
+            message = Message(kind, sender, receiver, phase, like, settings_of(values, party))
+            self._check(message)
             self._log(message, 0, times=0)  # in the order in which kinds first came
+            messages.append(message)
         return Group(messages, sum(frame_size(message) for message in messages))
 
     def _log(self, message: Message, size: int, times: int = 1) -> None:
@@ -178,12 +210,26 @@ class Wire:
         return [{**dict(zip(names, key, strict=True)), **entry} for key, entry in self.audit.items()]
 
 
-def check(message: Message, content: Tensor | None = None) -> None:
-    """Refuse a message that is not what its kind declares: names, types, axes, finite numbers, no autograd graph.
+def of_party(content: Content, party: str) -> dict[str, Tensor]:
+    """One party's tensors of a content; those that it is not given are left out."""
+    given = {name: part if isinstance(part, Tensor) else part.get(party) for name, part in content.items()}
+    return {name: tensor for name, tensor in given.items() if tensor is not None}
 
-    `content` is what all messages of a group hold, where this one stands for them.
-    """
-    kind = KINDS[message.kind]
+
+def settings_of(values: Mapping[str, object], party: str) -> dict[str, Value]:
+    """One party's settings."""
+    return {name: value[party] if isinstance(value, Mapping) else value for name, value in values.items()}  # type: ignore[misc]
+
+
+def undeclared(message: Message, kinds: Kinds) -> WireError:
+    """What is said of a message of a kind that the run does not declare."""
+    return WireError(
+        f"{message.sender!r} sent the undeclared kind {message.kind!r}. Declared in this run: {', '.join(kinds)}."
+    )
+
+
+def check(message: Message, kind: Kind) -> None:
+    """Refuse a message that is not what its kind declares: names, types, axes, finite numbers, no autograd graph."""
     place = f"{message.kind} from {message.sender!r} to {message.receiver!r}"
     if message.values and not kind.values.issuperset(message.values):
         raise WireError(f"{place} carries undeclared values {sorted(set(message.values) - kind.values)}.")
@@ -199,13 +245,39 @@ def check(message: Message, content: Tensor | None = None) -> None:
         wanted, axes = declared
         if tensor.is_floating_point() != (wanted == "float") or tensor.ndim != axes:
             raise WireError(f"{place}: {name!r} is {tensor.dtype} with {tensor.ndim} axes, not {wanted} with {axes}.")
-        inside = tensor if content is None else content
-        if inside.requires_grad:
+        if tensor.requires_grad:
             raise WireError(f"{place}: {name!r} carries an autograd graph. Detach it before it is sent.")
-        if wanted == "float" and not _finite(inside):
+        if wanted == "float" and not _finite(tensor):
             raise WireError(
                 f"{place}: {name!r} holds NaN or infinity. Lower the learning rate, or look at the party's data."
             )
+
+
+def _shape(given: Tensor | Mapping[str, Tensor]) -> Hashable:
+    """What messages of equal size have in common."""
+    if isinstance(given, Tensor):
+        return given.dtype, given.shape
+    if isinstance(given, Stacked):
+        return given.tensor.dtype, given.tensor.shape
+    return tuple((tensor.dtype, tensor.shape) for tensor in given.values())
+
+
+def _tensors(given: Tensor | Mapping[str, Tensor]) -> Iterable[Tensor]:
+    """Each tensor once."""
+    if isinstance(given, Tensor):
+        return (given,)
+    return (given.tensor,) if isinstance(given, Stacked) else given.values()
+
+
+def _sound(tensor: Tensor) -> bool:
+    """Whether a tensor has no autograd graph, and finite numbers alone."""
+    return not tensor.requires_grad and (not tensor.is_floating_point() or _finite(tensor))
+
+
+def _bare(message: Message) -> Message:
+    """The message without what it holds."""
+    like = {name: torch.empty_like(t, device="meta") for name, t in message.tensors.items()}
+    return Message(message.kind, message.sender, message.receiver, message.phase, like)
 
 
 def _is_setting(value: object) -> bool:

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from colonnade.methods._base.federated import FederatedMethod
+from colonnade.methods._base.private import PrivateMethod
 
 import colonnade as cn
-from colonnade.methods._base.federated import FederatedMethod
 from colonnade.methods._base.network import NetworkMethod
-from colonnade.methods._base.private import PrivateMethod
 from colonnade.wire.codec import encode, pack
 from colonnade.wire.message import KINDS, Message
 from colonnade.wire.wire import Wire

@@ -10,7 +10,7 @@ import torch
 
 import colonnade as cn
 from colonnade.errors import ConfigError
-from colonnade.methods._base.private import privacy_of
+from colonnade.methods._base.parts.privacy import privacy_of
 from colonnade.privacy import PrivacyError
 from tests.methods.small import small
 

@@ -10,8 +10,8 @@ from torch import nn
 
 import colonnade as cn
 from colonnade.lab.run.cell import Cell, parse_method, run_cell
-from colonnade.methods._base.federated import SEEDED
-from colonnade.methods._base.options import parse_settings
+from colonnade.methods._base.method import SEEDED
+from colonnade.methods._base.options.text import parse_settings
 from tests.conftest import make_data
 from tests.methods.test_protected import same, tiny, watch
 

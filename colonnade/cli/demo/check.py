@@ -66,7 +66,7 @@ def _tables(folder: Path) -> dict[str, pd.DataFrame]:
 def compare(folder: Path, run: str, predictions: Path, model: Method) -> Same:
     """Compare the parts of a run and the file of its predictions with a model that was trained in one process."""
     parts = put_together({name: folder / name / "out" for name in ("bank", "shop")}, run, active="bank")
-    here, there = model._state()[1], parts._state()[1]
+    here, there = model.trained().state()[1], parts.trained().state()[1]
     pairs = [(values, there[party][name]) for party, state in here.items() for name, values in state.items()]
     written = pd.read_csv(predictions).set_index("customer")
     tables = _tables(folder)

@@ -9,12 +9,9 @@ from typing import Any
 import colonnade
 from colonnade.deploy.export.graph import need_onnx
 from colonnade.deploy.export.parts import ATOL, Exported, export_encoder, export_head, file_names
-from colonnade.engines.in_process.engine import InProcess
-from colonnade.errors import ConfigError
+from colonnade.errors import ConfigError, above, one_of
 from colonnade.methods._base.folder import check_replaceable, new_folder
 from colonnade.methods._base.method import Method
-from colonnade.methods._base.network import NetworkMethod
-from colonnade.methods._base.options import above, one_of
 from colonnade.parties.party import Party
 from colonnade.wire.protection import Noise
 
@@ -35,7 +32,6 @@ def export_onnx(model: Method, folder: str | Path, *, categories: str = "text", 
     """
     folder = Path(folder)
     _check(model, folder, categories, atol)
-    assert isinstance(model, NetworkMethod)
     with new_folder(folder, INDEX) as draft:
         return _write(model, draft, categories, atol)
 
@@ -44,17 +40,16 @@ def _check(model: Method, folder: Path, categories: str, atol: float) -> None:
     problems: list[str] = []
     one_of(problems, "categories", categories, CATEGORIES)
     above(problems, "atol", atol, 0)
-    if not isinstance(model, NetworkMethod):
+    if not isinstance(model, Method) or not model.trained().has_networks:
         name = getattr(model, "name", type(model).__name__)
         problems.append(f"{name} has no networks that could be exported. Export a method with encoders and a head.")
     if problems:
         raise ConfigError(f"export: {' '.join(problems)}")
     check_replaceable(folder, INDEX)
-    model._check_fitted()
     need_onnx()
 
 
-def _write(model: NetworkMethod, draft: Path, categories: str, atol: float) -> dict[str, Any]:
+def _write(model: Method, draft: Path, categories: str, atol: float) -> dict[str, Any]:
     """All files of the model; the index tells nobody another party's columns."""
     fed = model.federation_
     parties = [party for party in (fed.active, *_passive(model)) if party.encoder is not None]
@@ -79,13 +74,11 @@ def _entry(made: Exported) -> dict[str, Any]:
     return {"file": made.path.name, "output": made.facts["output"], "largest_difference": made.difference}
 
 
-def _passive(model: NetworkMethod) -> list[Party]:
-    engine = model.federation_.engine
-    assert isinstance(engine, InProcess)
-    return list(engine.parties.values())
+def _passive(model: Method) -> list[Party]:
+    return list((model.federation_.engine.promises.parties or {}).values())
 
 
-def notes(model: NetworkMethod) -> list[str]:
+def notes(model: Method) -> list[str]:
     """What the files do not do, and the model does."""
     found = []
     for protection in model.federation_.wire.protections:
@@ -100,6 +93,7 @@ def notes(model: NetworkMethod) -> list[str]:
         found.append(
             f"representations travel as {model.federation_.wire.precision}; the exported encoders do not round them."
         )
-    if model.precision != "float32":
-        found.append(f"the model was trained in {model.precision}; the files compute in float32.")
+    precision = model.get_params()["precision"]
+    if precision != "float32":
+        found.append(f"the model was trained in {precision}; the files compute in float32.")
     return found

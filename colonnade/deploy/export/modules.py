@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from colonnade.data.preprocess import CLIP, Preprocessor
-from colonnade.parties.active import ActiveParty, join
+from colonnade.parties.active import ActiveParty
+from colonnade.parties.joined import join
 from colonnade.parties.party import Party
 
 

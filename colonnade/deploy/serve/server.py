@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from colonnade.deploy.serve.predictor import Predictor
-from colonnade.errors import ConfigError, MissingDependencyError, raise_all
-from colonnade.methods._base.options import at_least
+from colonnade.errors import ConfigError, MissingDependencyError, at_least, raise_all
 
 HOST, PORT = "127.0.0.1", 8000
 VARIABLE = "COLONNADE_TOKEN"

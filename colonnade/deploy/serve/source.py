@@ -15,11 +15,8 @@ from colonnade.data.vertical import VerticalData
 from colonnade.data.view import View, as_view
 from colonnade.deploy.serve.cache import Cache, Id
 from colonnade.deploy.serve.predictor import TABLE, Flags, GatheringPredictor
-from colonnade.engines.in_process.engine import InProcess
-from colonnade.errors import ConfigError, DataError, raise_all
+from colonnade.errors import ConfigError, DataError, above, at_least, raise_all
 from colonnade.methods._base.method import Method
-from colonnade.methods._base.network import NetworkMethod
-from colonnade.methods._base.options import above, at_least
 from colonnade.methods._base.parts.rows import categorical_fields, no_rows
 from colonnade.parties.federation import Federation
 from colonnade.parties.party import Party
@@ -87,8 +84,7 @@ class InProcessSource:
     """Passive parties in this process, each with its own table; asked over the wire, as in prediction."""
 
     def __init__(self, fed: Federation, tables: Mapping[str, Rows]) -> None:
-        assert isinstance(fed.engine, InProcess)
-        self.fed, self.tables, self.parties = fed, tables, fed.engine.parties
+        self.fed, self.tables, self.parties = fed, tables, fed.engine.promises.parties or {}
 
     def gather(self, wanted: Mapping[str, Sequence[Id]]) -> dict[str, Found]:
         """Each party is asked for the rows that it holds, and not at all where it holds none."""
@@ -139,14 +135,12 @@ def predictor_of(
     problems: list[str] = []
     at_least(problems, "cache_rows", cache_rows, 0)
     above(problems, "cache_seconds", cache_seconds, 0)
-    if not isinstance(model, NetworkMethod) or model.kind == "pooled":
+    if not isinstance(model, Method) or not model.trained().has_networks or model.kind == "pooled":
         problems.append(
             f"{getattr(model, 'name', type(model).__name__)} has no encoder at every party, so there are no "
             f"representations to gather. Serve a method with encoders, e.g. splitnn, or local."
         )
     raise_all(problems, ConfigError, "serve")
-    assert isinstance(model, NetworkMethod)
-    model._check_fitted()
     fed = model.federation_
     views = _views(fed, data.views if isinstance(data, VerticalData) else data)
     text = next(iter(views.values())).ids.dtype.kind == "U"
@@ -160,9 +154,8 @@ def predictor_of(
 
 def _views(fed: Federation, given: Mapping[str, Any]) -> dict[str, View]:
     """The tables of the parties that the model reads, columns checked."""
-    assert isinstance(fed.engine, InProcess)
     own: dict[str, Party] = {} if fed.active.encoder is None else {fed.active.name: fed.active}
-    parties = {**own, **fed.engine.parties}
+    parties = {**own, **(fed.engine.promises.parties or {})}
     problems: list[str] = []
     views = {n: as_view(given[n], n, categorical_fields(fed, n), problems) for n in parties if n in given}
     if not views:
@@ -172,7 +165,5 @@ def _views(fed: Federation, given: Mapping[str, Any]) -> dict[str, View]:
     if len(set(kinds.values())) > 1:
         raise DataError(f"serve: ids differ in type between parties: {kinds}. Use one type at all of them.")
     for name, view in views.items():
-        made = parties[name].preprocessor
-        assert made is not None
-        made.transform(view.take(np.zeros(0, dtype=np.int64)), f"party {name!r}")
+        parties[name].fitted_preprocessor().transform(view.take(np.zeros(0, dtype=np.int64)), f"party {name!r}")
     return views

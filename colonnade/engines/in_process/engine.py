@@ -1,7 +1,7 @@
 """The default engine: all parties in one process.
 
-Not a mock: every call passes the wire and is counted at the size it would have on a network, but nothing is copied or
-serialised. Parties whose encoders have equal shapes run together, as one batched call (see `stack.py`).
+Not a mock: every call passes the wire and is counted at the size that it would have on a network, but nothing is copied
+or serialised. Parties whose encoders have equal shapes answer as one, by the stacked form of their skills.
 """
 
 from __future__ import annotations
@@ -9,29 +9,48 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from torch import Generator, Tensor
+from torch import Tensor
 
-from colonnade.engines.in_process.side_by_side import learn_side_by_side
 from colonnade.engines.in_process.stack import PartyStack, stack_parties
+from colonnade.errors import WireError
 from colonnade.nets.dropout import generators_of
-from colonnade.parties.passive import OPERATIONS, PassiveParty, Reply
-from colonnade.parties.stacked import Stacked
+from colonnade.parties.engine import Answers, Promises, Requests, gathered
+from colonnade.parties.passive import PassiveParty
+from colonnade.parties.skills.skill import Offer, Operation, Reply
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 
 
 class InProcess:
-    """Calls the passive parties directly."""
+    """Calls the passive parties directly.
 
-    def __init__(self, parties: Sequence[PassiveParty], wire: Wire, *, stack: bool = True) -> None:
+    Args:
+        parties: the passive ones, with the skills of the run.
+        wire: between them and the active party.
+        offer: the operations of the run.
+        stack: whether parties may answer as one; False where a method asks them one by one.
+        response_limit: seconds after which an answer counts as late; None waits.
+        always_late: parties whose every answer is late.
+    """
+
+    def __init__(
+        self,
+        parties: Sequence[PassiveParty],
+        wire: Wire,
+        offer: Offer,
+        *,
+        stack: bool = True,
+        response_limit: float | None = None,
+        always_late: Sequence[str] = (),
+    ) -> None:
         self.parties = {party.name: party for party in parties}
         self.names = tuple(self.parties)
-        self.wire = wire
-        self.stack = stack
+        self.wire, self.offer = wire, offer
+        self.response_limit, self.always_late = response_limit, frozenset(always_late)
+        self.may_stack = stack and self.punctual  # a party that may be late answers for itself
         self.stacks: list[PartyStack] = []
-        self.response_limit: float | None = None
-        self.always_late: frozenset[str] = frozenset()  # whatever the limit
         self.late: dict[str, int] = {}  # answers of each party that came after the limit
         self._spent: dict[str, float] = defaultdict(float)  # seconds a party has worked since its last answer
 
@@ -41,80 +60,90 @@ class InProcess:
         return self.response_limit is None and not self.always_late
 
     @property
-    def recordable(self) -> bool:
-        """Whether a step with its messages can be replayed: nothing looks at a message, and nobody is waited for."""
-        return not self.wire.sees_each and self.punctual
+    def promises(self) -> Promises:
+        """What can be promised at present."""
+        encoders = [party.encoder for party in self.parties.values() if party.encoder is not None]
+        recordable = not self.wire.sees_each and self.punctual
+        return Promises(recordable, True, generators_of(*encoders), self.parties, self.late)
 
-    @property
-    def generators(self) -> list[Generator]:
-        """What the parties' encoders draw from."""
-        return generators_of(*(party.encoder for party in self.parties.values() if party.encoder is not None))
-
-    def call(self, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
-        """Put a request to each party, all at once; answers by party."""
-        received = {name: self.wire.carry(message) for name, message in requests.items()}
-        replies = self._perform(operation, received)
-        kind = OPERATIONS[operation].reply
-        if operation == "prepare" and self.stack:
-            self.stacks = stack_parties(self.parties.values())
-        if kind is None:
-            return {}
-        answers = {}
-        for name, request in requests.items():
-            reply = replies[name]
-            assert reply is not None
-            if self._is_late(operation, name):
-                continue
-            answer = Message(kind, name, request.sender, request.phase, dict(reply.tensors), dict(reply.values))
-            answers[name] = self.wire.carry(answer)
-        return answers
-
-    def call_stacked(
-        self, operation: str, sender: str, phase: str, content: Mapping[str, object]
-    ) -> tuple[bool, Stacked | None]:
-        """Put one question to all parties as one, where a single stack holds all of them; whether that was possible.
-
-        What crosses, and what is counted and logged, is the same as by `call`.
-        """
-        stack = self.stacks[0] if len(self.stacks) == 1 else None
-        if stack is None or not self.recordable or not stack.holds(self.names):
-            return False, None
-        rows, gradient = content.get("rows"), content.get("gradient")
-        if operation == "forward" and len(content) == 1 and isinstance(rows, Tensor):
-            self.wire.carry_all("rows", phase, "rows", rows.expand(len(self.names), -1), self.names)
-            h = stack.forward(rows)  # (K, B, D)
-            self.wire.carry_all("representation", phase, "representation", h, self.names)
-            return True, Stacked(self.names, h)
-        if operation == "backward" and isinstance(gradient, Stacked) and gradient.names == self.names:
-            self.wire.carry_all("gradient", phase, "gradient", gradient.tensor, self.names)
-            stack.backward(gradient.tensor)
-            return True, None
-        return False, None
-
-    def _perform(self, operation: str, received: Mapping[str, Message]) -> dict[str, Reply | None]:
+    def call(self, operation: Operation, requests: Requests) -> Answers:
+        """Put a request to each party, all at once."""
+        apart = self.wire.sees_each
+        if apart:
+            requests = self._carried(requests)
+        else:
+            self.wire.carry_group(requests.kind, requests.phase, requests.names, requests.tensors, requests.values)
         replies: dict[str, Reply | None] = {}
         for stack in self.stacks:
-            if stack.can(operation, received):
-                started = time.perf_counter()
-                replies.update(stack.perform(operation, received))
-                for name in stack.names:
-                    self._spent[name] += (time.perf_counter() - started) / len(stack.names)
-        if operation == "pretrain":
-            replies.update(dict.fromkeys(learn_side_by_side(self.parties, received, replies)))
-        for name, message in received.items():
+            if stack.can(operation, requests):
+                answer = stack.form(operation)(requests)
+                if stack.names == requests.names and not apart:
+                    return self._up_together(operation, requests, answer)
+                replies |= stack.replies(operation, answer)
+        self._perform(operation, requests, replies)
+        if operation.readies and self.may_stack:
+            self.stacks = stack_parties(self.parties.values())
+        return self._up(operation, requests, replies, apart)
+
+    def _carried(self, requests: Requests) -> Requests:
+        """The requests as the parties get them, where something looks at each message."""
+        received = {name: self.wire.carry(requests.message(name)).tensors for name in requests.names}
+        tensors: dict[str, Tensor | dict[str, Tensor]] = {}
+        for key, given in requests.tensors.items():
+            same = isinstance(given, Tensor) and all(got[key] is given for got in received.values())
+            tensors[key] = given if same else {name: got[key] for name, got in received.items() if key in got}  # type: ignore[assignment]
+        return replace(requests, tensors=tensors)
+
+    def _perform(self, operation: Operation, requests: Requests, replies: dict[str, Reply | None]) -> None:
+        """Let the parties that have not replied carry the operation out: several at once where they can, else alone."""
+        waiting = {name: self.parties[name] for name in requests.names if name not in replies}
+        if len(waiting) > 1:
+            at_once = next(iter(waiting.values())).owner(operation).at_once(operation, waiting, requests)
+            replies.update(dict.fromkeys(at_once))
+        for name, party in waiting.items():
             if name not in replies:
                 started = time.perf_counter()
-                replies[name] = self.parties[name].perform(operation, message)
+                replies[name] = party.carry_out(operation)(requests.message(name))
                 self._spent[name] += time.perf_counter() - started
-        return replies
 
-    def _is_late(self, operation: str, name: str) -> bool:
-        """Whether a representation came after the limit, counting the party's work since its last answer."""
+    def _up_together(self, operation: Operation, requests: Requests, answer: Mapping[str, Tensor] | None) -> Answers:
+        """The answer of all parties as one."""
+        if operation.answers is None or answer is None:
+            return Answers()
+        tensors = dict.fromkeys(operation.answers.tensors, answer)
+        self.wire.carry_group(operation.answers.name, requests.phase, requests.names, tensors, {})
+        return Answers(tensors)
+
+    def _up(
+        self, operation: Operation, requests: Requests, replies: Mapping[str, Reply | None], apart: bool
+    ) -> Answers:
+        """The answers, without those that came too late."""
+        kind = operation.answers
+        if kind is None:
+            return Answers()
+        answered: dict[str, Reply] = {}
+        for name in requests.names:
+            reply = replies[name]
+            if reply is None:
+                raise WireError(f"party {name!r} gave no answer to {operation.name!r}, which has one.")
+            if not self._is_late(operation, name):
+                answered[name] = reply
+        if apart or any(reply.values for reply in answered.values()):
+            up, me, phase = self.wire.carry, requests.sender, requests.phase
+            return gathered({
+                name: up(Message(kind.name, name, me, phase, dict(reply.tensors), dict(reply.values)))
+                for name, reply in answered.items()
+            })  # fmt: skip
+        tensors = {key: {name: reply.tensors[key] for name, reply in answered.items()} for key in kind.tensors}
+        if answered:
+            self.wire.carry_group(kind.name, requests.phase, tuple(answered), tensors, {})
+        return Answers(tensors)
+
+    def _is_late(self, operation: Operation, name: str) -> bool:
+        """Whether an answer came after the limit, counting the party's work since its last answer."""
         spent = self._spent.pop(name, 0.0)
         too_long = self.response_limit is not None and spent > self.response_limit
-        if OPERATIONS[operation].reply not in ("representation", "projection") or not (
-            too_long or name in self.always_late
-        ):
+        if not operation.may_be_late or not (too_long or name in self.always_late):
             return False
         self.late[name] = self.late.get(name, 0) + 1
         return True

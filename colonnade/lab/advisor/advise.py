@@ -9,14 +9,13 @@ from typing import Any
 from colonnade.data.metrics import check_metric, default_metric
 from colonnade.data.splits import Split, split
 from colonnade.data.vertical import VerticalData
-from colonnade.errors import ConfigError, raise_all
+from colonnade.errors import ConfigError, above, at_least, raise_all
 from colonnade.lab.advisor import words
 from colonnade.lab.advisor.probes import Probe, Tell, few_threads, run_probes, validation
 from colonnade.lab.advisor.recommend import Candidate, Limits, choose
 from colonnade.lab.advisor.record import Record, packaged
 from colonnade.lab.advisor.setting import Setting, setting_of
 from colonnade.lab.report.text import bytes_text, score_text, seconds_text
-from colonnade.methods._base.options import above, at_least
 
 
 @dataclass(frozen=True)

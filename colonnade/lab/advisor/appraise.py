@@ -16,7 +16,7 @@ from colonnade.data.metrics import check_metric, default_metric
 from colonnade.data.splits import Split
 from colonnade.data.vertical import VerticalData
 from colonnade.data.view import View
-from colonnade.errors import ConfigError, DataError, did_you_mean, raise_all
+from colonnade.errors import ConfigError, DataError, above, at_least, did_you_mean, raise_all
 from colonnade.lab.advisor.advise import divided
 from colonnade.lab.advisor.bootstrap import Tried, mean_scores, resampled
 from colonnade.lab.advisor.folds import held_out
@@ -26,7 +26,6 @@ from colonnade.lab.advisor.recommend import NORMAL_90
 from colonnade.lab.advisor.record import packaged
 from colonnade.lab.advisor.setting import Setting, setting_of
 from colonnade.lab.report.text import bytes_text, score_text
-from colonnade.methods._base.options import above, at_least
 
 ALONE, JOINT = "alone", "joint"
 LEAST_ROWS = 20  # labelled rows that both parties hold

@@ -59,7 +59,7 @@ def _learn(
     """Predictions of the held rows by a network that learnt from the known ones."""
     data = VerticalData.of({"own": view}, labels, "own", task)
     model = Local(seed=seed).fit(data.only(np.sort(known.ids)), data.only(np.sort(ends)), metric=metric)
-    _, found = model._outputs({"own": view.take(locate(view.ids, held))}, "error")
+    _, found = model.trained().outputs({"own": view.take(locate(view.ids, held))}, "error")
     if not len(classes):
         return found
     out = np.zeros((len(held), len(classes)))  # a class that is in no known row gets no chance

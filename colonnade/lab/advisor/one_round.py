@@ -16,7 +16,7 @@ import torch
 from colonnade.data.ids import Ids
 from colonnade.data.vertical import VerticalData
 from colonnade.methods._base.parts.monitor import Monitor
-from colonnade.methods.ss_vfl import SSVFLI
+from colonnade.methods.ss_vfl import SSVFLI, local_cl
 from colonnade.parties.federation import Federation
 from colonnade.parties.party import agreed_order
 
@@ -29,9 +29,8 @@ class OneRound(SSVFLI):
     """SS-VFL-I up to the message; what follows stays at the active party."""
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
-        """Algorithm 1, lines 1 to 4; the active party's own encoder learns where it reads images."""
-        self.prepare(fed)  # l.1
-        lesson = self.local_cl()
+        """Algorithm 1, lines 2 to 4; the active party's own encoder learns where it reads images."""
+        lesson = local_cl(self)
         if self.pretrain_epochs:
             with fed.phase("pretrain"):
                 fed.tell("pretrain", **lesson.values())  # l.2-3, at the partner

@@ -21,8 +21,7 @@ from colonnade.lab.advisor.probes import Probe, Tell, redivided, suits, validati
 from colonnade.lab.advisor.recommend import Candidate, Limits, over_budget
 from colonnade.lab.advisor.setting import Setting
 from colonnade.lab.advisor.traits import TRAITS
-from colonnade.methods._base.network import NetworkMethod
-from colonnade.methods._base.private import privacy_of
+from colonnade.methods._base.parts.privacy import privacy_of
 from colonnade.methods.registry import method_named
 
 REHEARSED = 200  # rows of the rehearsal that says whether a budget covers a method
@@ -64,7 +63,6 @@ def _unfit(name: str, setting: Setting, parts: Split) -> str | None:
     own = kind().get_params()
     short: dict[str, Any] = {key: 1 for key in ("epochs", "pretrain_epochs") if own.get(key)}
     model = kind(**short, epsilon=8.0, delta=1e-5).fit(rehearsal)  # type: ignore[call-arg]
-    assert isinstance(model, NetworkMethod)
     found = privacy_of(model)
     if found is not None and not found["covered"]:
         gaps = [f"party {row['party']!r}: {row['not covered']}" for row in found["rows"] if row["not covered"]]
@@ -88,7 +86,7 @@ def _try(
             started = time.process_time()
             model.fit(rows.train, valid, metric=setting.metric)
             costs[name] = model.traffic_.bytes, time.process_time() - started
-            truth, outputs[name] = model._truth_and_outputs(valid.views, valid.labels, "error")
+            truth, outputs[name] = model.truth_and_outputs(valid.views, valid.labels)
             classes = model.classes_
         runs.append(Tried(truth, outputs, classes))
     means: Mapping[str, float] = mean_scores(setting.metric, runs) if names else {}

@@ -15,9 +15,9 @@ from colonnade.data.datasets.dataset import joined
 from colonnade.data.ids import Ids
 from colonnade.data.splits import Split
 from colonnade.data.vertical import VerticalData
-from colonnade.engines.in_process.stack import one_thread
 from colonnade.errors import ColonnadeError, DataError
 from colonnade.lab.advisor.setting import Setting
+from colonnade.lab.run.threads import limited
 from colonnade.methods.registry import method_named
 
 LABELLED, ROWS, VALID = 1000, 2000, 1000  # at most, of each party
@@ -81,7 +81,7 @@ def run_probes(
 
 def few_threads(setting: Setting) -> AbstractContextManager[None]:
     """One thread for networks that read tables: on a busy machine a second one makes them ten times slower."""
-    return nullcontext() if setting.images else one_thread()
+    return nullcontext() if setting.images else limited(1)
 
 
 def suits(method: str, setting: Setting) -> str | None:

@@ -15,18 +15,14 @@ from typing import Any
 import torch
 
 from colonnade.data.splits import Split
-from colonnade.engines.in_process.engine import InProcess
 from colonnade.errors import ConfigError, DataError, did_you_mean
 from colonnade.lab.attacks.finding import RefusedError
 from colonnade.lab.attacks.witness import Witness
 from colonnade.lab.run.cell import Cell, sizes
 from colonnade.methods._base.method import Method
-from colonnade.methods._base.network import NetworkMethod
 from colonnade.methods.registry import load
 from colonnade.parties.federation import Federation
 from colonnade.parties.passive import PassiveParty
-from colonnade.wire.message import KINDS
-from colonnade.wire.wire import Wire
 
 SAME = 1e-3  # largest difference of a weight between a run and its replay
 Entry = dict[str, Any]  # of the audit log
@@ -45,8 +41,8 @@ class Run:
     @classmethod
     def of(cls, model: Method, parts: Split) -> Run:
         """The run of a model that was just trained on `parts.train`."""
-        wire = getattr(getattr(model, "federation_", None), "wire", None)
-        return cls(model, parts, [] if wire is None else wire.audit_json())
+        fed = model.trained().federation
+        return cls(model, parts, [] if fed is None else fed.wire.audit_json())
 
     @property
     def active(self) -> str:
@@ -56,9 +52,10 @@ class Run:
     @property
     def federation(self) -> Federation:
         """The parties, where there were several."""
-        if not isinstance(self.model, NetworkMethod) and self.model.traffic_.bytes:
+        networks = self.model.trained().has_networks
+        if not networks and self.model.traffic_.bytes:
             raise RefusedError(f"the attacks read encoders, and {self.model.name} has none: see its page in the docs.")
-        if not isinstance(self.model, NetworkMethod) or not self.model.federation_.passive:
+        if not networks or not self.model.federation_.passive:
             raise RefusedError(f"{self.model.name} sends nothing, so no party learns anything of another.")
         return self.model.federation_
 
@@ -69,13 +66,12 @@ class Run:
 
     def party(self, name: str) -> PassiveParty:
         """A passive party."""
-        engine = self.federation.engine
-        assert isinstance(engine, InProcess)
-        if name not in engine.parties:
+        here = self.federation.engine.promises.parties or {}
+        if name not in here:
             raise RefusedError(
-                f"{name!r} is no passive party, and only those lack the labels. Passive: {', '.join(engine.parties)}."
+                f"{name!r} is no passive party, and only those lack the labels. Passive: {', '.join(here)}."
             )
-        return engine.parties[name]
+        return here[name]
 
     def received(self, party: str) -> dict[str, set[str]]:
         """Kinds of messages that the log says the party received, and from whom."""
@@ -87,8 +83,8 @@ class Run:
 
     def telling(self, party: str) -> list[str]:
         """Kinds among them that carry what other parties' rows made: numbers, not settings or positions."""
-        known = {kind: KINDS[kind] for kind in self.received(party) if kind in KINDS}
-        return [name for name, kind in known.items() if any(t == "float" for t, _ in kind.tensors.values())]
+        kinds = self.model.setup().offer.kinds
+        return [name for name in self.received(party) if name in kinds and kinds[name].holds_floats]
 
     def check_adversary(self, name: str) -> None:
         """Refuse a party that does not exist."""
@@ -105,7 +101,7 @@ class Run:
         self.tell("replaying the training")
         witnesses = {name: Witness(name, frozenset({"rows", "gradient"})) for name in self.passive}
         again = type(self.model)(**self.model.get_params())
-        _attach(again, list(witnesses.values()))
+        again.observers = tuple(witnesses.values())
         again.fit(self.parts.train, self.parts.valid, metric=self.model.metric_)
         self._check_same(again)
         self.witnesses = witnesses
@@ -113,28 +109,13 @@ class Run:
 
     def _check_same(self, again: Method) -> None:
         """Refuse a replay that is another run."""
-        assert isinstance(again, NetworkMethod)
         if _training(again.federation_.wire.audit_json()) != _training(self.audit):
             raise RefusedError("its replay sent other messages than the run: other data, or another version.")
-        engine = again.federation_.engine
-        assert isinstance(engine, InProcess)
-        for name, party in engine.parties.items():
+        here = again.federation_.engine.promises.parties or {}
+        for name, party in here.items():
             for key, value in self.party(name).state().items():
                 if not torch.allclose(value.double(), party.state()[key].double(), atol=SAME, rtol=SAME):
                     raise RefusedError(f"its replay left party {name!r} other weights than the run: another machine?")
-
-
-def _attach(model: Method, witnesses: list[Witness]) -> None:
-    """Let the witnesses see what crosses the wire that the model will make."""
-    assert isinstance(model, NetworkMethod)
-    make = model.wire
-
-    def wire() -> Wire:
-        made = make()
-        made.observers.extend(witnesses)
-        return made
-
-    model.wire = wire  # type: ignore[method-assign]
 
 
 def _training(audit: list[Entry]) -> dict[tuple[str, ...], tuple[int, int]]:

@@ -14,7 +14,6 @@ from colonnade.lab.attacks.auxiliary import count_auxiliary
 from colonnade.lab.attacks.judge import BY_ACTIVE, BY_ANYONE
 from colonnade.lab.compare.compare import _settings_by_method
 from colonnade.lab.run.cell import Cell, parse_method
-from colonnade.methods._base.federated import FederatedMethod
 from colonnade.methods.registry import method_named
 from colonnade.wire.protections.text import listed, parse
 
@@ -158,7 +157,7 @@ def _unfit(found: Sequence[Trial], asked: Asked, parts: Split) -> list[str]:
             problems.append("attack label-inference: it names a class, and this task is regression.")
         for trial in (t for t in found if not t.protection):
             model = trial.cell.build()
-            sent = model.sent() if isinstance(model, FederatedMethod) else {}
+            sent = model.setup().sends
             if attack in NEEDS and not set(NEEDS[attack]) & set(sent):
                 problems.append(f"attack {attack}: {trial.method} sends no {' and no '.join(NEEDS[attack])}.")
         who = _who(attack, parts)

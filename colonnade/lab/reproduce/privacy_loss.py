@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from colonnade.errors import ColonnadeError
 from colonnade.lab.compare.compare import Outcome
 from colonnade.lab.reproduce.plan import Planned
-from colonnade.methods._base.private import PrivateMethod
 from colonnade.privacy.accounting import Division, Spent, epsilon_of, sampling_rate, steps_of
 from colonnade.privacy.entry import SampledGaussian
 
@@ -25,9 +24,8 @@ def losses(planned: Sequence[Planned], loss: Mapping[str, float]) -> dict[str, O
     found = {}
     for item in planned:
         method = item.cell.build()
-        assert isinstance(method, PrivateMethod) and item.cell.parties is not None
-        division: Division = method.division  # type: ignore[assignment]
-        spent = [Spent(f"party{k}", mechanism, steps) for k in range(item.cell.parties)]
+        division: Division = method.get_params()["division"]
+        spent = [Spent(f"party{k}", mechanism, steps) for k in range(item.cell.parties or 0)]
         try:
             epsilon = epsilon_of(spent, loss["delta"], division)
         except ColonnadeError as error:  # the accountant is not installed

@@ -21,6 +21,7 @@ Axis = dict[str, Any]  # what the paper calls a value -> the value here
 Axes = dict[str, Axis]
 
 RECIPES = "colonnade.lab.reproduce.recipes"
+RECIPES = "colonnade.lab.reproduce.recipes"
 PAPERS = {
     "000": ("FedHSSL", "He et al. 2022, A Hybrid Self-Supervised Learning Framework for VFL"),
     "001": ("SS-VFL", "Castiglia et al. 2022, Self-Supervised VFL"),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from colonnade.data.datasets import DATASETS
-from colonnade.errors import ColonnadeError, did_you_mean
+from colonnade.errors import ColonnadeError, did_you_mean, one_of
 from colonnade.lab.reproduce.plan import cells_of, fields_of, reaches, values_along
 from colonnade.lab.reproduce.recipe import CELL_AXES, CHECKS, MEASURES, PAPERS, Claim, Printed, Recipe
-from colonnade.methods._base.options import one_of
 
 _NEEDS = {
     "above": ("of", "than"),

@@ -21,7 +21,7 @@ from typing import Any
 
 from colonnade.data.datasets import DATASETS
 from colonnade.data.datasets.place import VARIABLE
-from colonnade.errors import ColonnadeError, ConfigError, did_you_mean, raise_all
+from colonnade.errors import ColonnadeError, ConfigError, at_least, did_you_mean, raise_all
 from colonnade.lab.compare.compare import Outcome, run_grid
 from colonnade.lab.compare.tuning import best_of_tries, tries_of
 from colonnade.lab.reproduce.judging import withheld
@@ -30,7 +30,6 @@ from colonnade.lab.reproduce.plan import Planned, plan
 from colonnade.lab.reproduce.recipe import PAPERS, Recipe, chosen, recipe
 from colonnade.lab.reproduce.spots import Measured
 from colonnade.lab.run.files import write_json
-from colonnade.methods._base.options import at_least
 
 EXAMPLE = "colonnade reproduce digits --quick"  # runs wherever Colonnade is installed
 NOT_ASKED = "not asked for."
@@ -257,7 +256,7 @@ def hardware() -> str:
 def main(arguments: list[str] | None = None) -> int:
     """The command without colours: for machines that have torch, numpy, pandas, scipy and scikit-learn alone."""
     from colonnade.lab.report.reproduction import markdown
-    from colonnade.methods._base.options import parse_settings
+    from colonnade.methods._base.options.text import parse_settings
 
     parser = argparse.ArgumentParser(prog="python -m colonnade.lab.reproduce.reproduce", description=__doc__)
     parser.add_argument("papers", nargs="+", help=f"{', '.join(PAPERS)}, or all")

@@ -26,12 +26,9 @@ from colonnade.data.splits import Split, split, transductive
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
 from colonnade.lab.run.threads import Rule, limited
-from colonnade.methods._base.federated import FederatedMethod
 from colonnade.methods._base.method import Method
-from colonnade.methods._base.network import NetworkMethod
-from colonnade.methods._base.private import privacy_of
+from colonnade.methods._base.parts.privacy import privacy_of
 from colonnade.methods.registry import method_named
-from colonnade.methods.secureboost.secureboost import SecureBoost
 
 MAP_ROWS = 600  # test rows shown on the map of the joint representation
 
@@ -153,7 +150,7 @@ def _contents(data: str) -> list[Any] | None:
 
 def parse_method(text: str) -> tuple[str, dict[str, Any]]:
     """`"splitnn:join=mean:width=32"` as a name and options."""
-    from colonnade.methods._base.options import parse_settings
+    from colonnade.methods._base.options.text import parse_settings
 
     name, colon, rest = text.partition(":")
     settings = re.split(r":(?=[^:]*=)", rest) if colon else []  # a colon within a value is the value's own
@@ -215,13 +212,12 @@ def _run(
         "versions": versions(),
         "history": [{k: v for k, v in epoch.items() if _finite(v)} for epoch in model.history_],
     }  # fmt: skip
-    if isinstance(model, FederatedMethod) and model.protections_:
+    if model.protections_:
         record["protections"] = model.protections_
-    if isinstance(model, SecureBoost):
-        record["gradients"] = model.gradients_
-    if isinstance(model, NetworkMethod) and (privacy := privacy_of(model)) is not None:
+    record |= model.facts_
+    if (privacy := privacy_of(model)) is not None:
         record["privacy"] = privacy
-    if cell.with_map and isinstance(model, NetworkMethod):
+    if cell.with_map and model.trained().has_networks:
         record["map"] = joint_map(model, parts, cell.seed)
     return record
 
@@ -237,7 +233,7 @@ def sizes(parts: Split) -> dict[str, int]:
     }
 
 
-def joint_map(model: NetworkMethod, parts: Split, seed: int) -> dict[str, Any]:
+def joint_map(model: Method, parts: Split, seed: int) -> dict[str, Any]:
     """Test rows in two dimensions (t-SNE of the joint representation), with their labels."""
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE

@@ -12,7 +12,7 @@ from colonnade.errors import ColonnadeError
 from colonnade.lab.run.cell import Cell
 from colonnade.lab.run.threads import Rule, limited
 from colonnade.methods._base.method import Method
-from colonnade.methods._base.network import NetworkMethod
+from colonnade.methods._base.options.groups import Networks
 from colonnade.methods.local import Local
 
 
@@ -62,7 +62,5 @@ def references(
 
 def _shared(cell: Cell, model: Method) -> dict[str, Any]:
     """The options given with `--set` that a network alone has too; nothing of privacy, as nothing leaves the party."""
-    if not isinstance(model, NetworkMethod):
-        return {}
-    known = {field.name for field in fields(NetworkMethod)}
+    known = {"seed", *(field.name for field in fields(Networks))} if isinstance(model, Networks) else set()
     return {name: value for name, value in cell.options.items() if name in known}

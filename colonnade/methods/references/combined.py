@@ -8,149 +8,96 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from torch import Tensor
 
-from colonnade.data.ids import Ids, Positions, locate
-from colonnade.data.preprocess import Preprocessor
+from colonnade.data.ids import Ids
 from colonnade.data.vertical import VerticalData
-from colonnade.data.view import MISSING, View, as_view
-from colonnade.errors import DataError, raise_all
-from colonnade.methods._base.given import tables
-from colonnade.methods._base.method import Kind, Progress
-from colonnade.methods.local import Local
+from colonnade.data.view import View
+from colonnade.errors import DataError
+from colonnade.methods._base.fitted import Fitted
+from colonnade.methods._base.method import Kind, Method, Progress
+from colonnade.methods._base.model import restore_network
+from colonnade.methods._base.options.groups import Networks, Privacy
+from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods._base.setup import Setup
+from colonnade.methods.local import learn_alone
+from colonnade.methods.references.merge import EVERYONE, merge_data, merge_given
+from colonnade.parties.active import ActiveParty
+from colonnade.parties.federation import Federation
 from colonnade.wire.message import Value
-
-EVERYONE = "everyone"  # name of the one party that holds all columns
-
-
-def merge(views: Mapping[str, View], ids: Ids) -> View:
-    """One view with the columns of all parties for `ids`; values that a party does not hold are missing.
-
-    Images of one size become channels of one image; a party without a row gives black ones.
-    """
-    if any(view.is_image for view in views.values()):
-        return _merge_images(views, ids)
-    at = {name: locate(view.ids, ids) for name, view in views.items()}
-    return View(
-        ids=ids,
-        x=np.concatenate([_rows(view.x, at[name], np.nan) for name, view in views.items()], axis=1),
-        columns=tuple(f"{name}.{c}" for name, view in views.items() for c in view.columns),
-        codes=np.concatenate([_rows(view.codes, at[name], MISSING) for name, view in views.items()], axis=1),
-        fields=tuple(f"{name}.{f}" for name, view in views.items() for f in view.fields),
-        vocabularies=tuple(v for view in views.values() for v in view.vocabularies),
-    )
-
-
-def _merge_images(views: Mapping[str, View], ids: Ids) -> View:
-    """(N, ΣC, H, W)."""
-    sorts = {name: f"{view.x.shape[2:]} {view.x.dtype}" if view.is_image else "columns" for name, view in views.items()}
-    if len(set(sorts.values())) > 1:
-        listed = ", ".join(f"{name!r} {sort}" for name, sort in sorts.items())
-        raise DataError(
-            f"Only images of one size and type can be put into one: {listed}. Use splitnn as the reference."
-        )
-    x = np.concatenate([_rows(view.x, locate(view.ids, ids), 0) for view in views.values()], axis=1)
-    return View(ids, x, (), np.zeros((len(ids), 0), np.int32))
-
-
-def _rows(values: npt.NDArray[Any], at: Positions, missing: float) -> npt.NDArray[Any]:
-    """The rows at these positions; `missing` where a position is -1."""
-    if len(values) == 0:
-        return np.full((len(at), *values.shape[1:]), missing, dtype=values.dtype)
-    out = values[at]
-    out[at < 0] = missing
-    return out
-
-
-def merge_data(data: VerticalData) -> VerticalData:
-    """The aligned rows of all parties as the data of one party."""
-    view = merge(data.views, data.aligned)
-    keep = np.flatnonzero(locate(view.ids, data.labels.ids) >= 0)
-    return VerticalData.of({EVERYONE: view}, data.labels.take(keep), EVERYONE, data.task)
-
-
-def merge_given(
-    views: Mapping[str, Any], made: Preprocessor, parties: Mapping[str, tuple[str, ...]], active: str, absent: str
-) -> tuple[View, dict[str, int]]:
-    """Tables given for prediction as one view, and how many rows each party lacks.
-
-    `parties` maps each party to its categorical columns; `made` is the preprocessing of the merged columns.
-    """
-    problems: list[str] = []
-    given = {n: as_view(views[n], n, fields, problems) for n, fields in parties.items() if n in views}
-    if not given:
-        problems.append(f"no table was given. Give those of {', '.join(map(repr, parties))}.")
-    raise_all(problems, DataError, "predict")
-    ids = given[active if active in given else next(iter(given))].ids
-    lacking = {n: int((locate(given[n].ids, ids) < 0).sum()) if n in given else len(ids) for n in parties}
-    lacking = {n: k for n, k in lacking.items() if k}
-    if lacking and absent == "error":
-        listed = ", ".join(
-            f"{n!r} lacks {k} of {len(ids)} rows" if n in given else f"party {n!r} has no rows"
-            for n, k in lacking.items()
-        )
-        raise DataError(f"predict: {listed}. Give these rows, or use absent='zero' to predict without them.")
-    if made.shape and len(given) < len(parties):
-        blank = next(iter(given.values()))
-        every = {n: given.get(n, blank.take(np.zeros(0, np.int64))) for n in parties}
-        return merge(every, ids), lacking
-    every = {n: given[n] if n in given else _nothing(n, made) for n in parties}
-    return merge(every, ids), lacking
-
-
-def _nothing(party: str, made: Preprocessor) -> View:
-    """A party's table without a row, with the columns that training had."""
-    columns = tuple(c.removeprefix(f"{party}.") for c in made.columns if c.startswith(f"{party}."))
-    fields = tuple(f.removeprefix(f"{party}.") for f in made.fields if f.startswith(f"{party}."))
-    none = np.zeros(0, dtype=np.int64)
-    codes = np.zeros((0, len(fields)), dtype=np.int32)
-    return View(none, np.zeros((0, len(columns)), np.float32), columns, codes, fields, tuple(() for _ in fields))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Combined(Local):
-    """One network over all parties' columns, trained on aligned labelled rows. Its hidden layers have as many units as
-    those of all parties' encoders together."""
+class Combined(Privacy, Networks, Method):
+    """One network over all parties' columns, trained on aligned labelled rows.
+
+    Its hidden layers have as many units as those of all parties' encoders together.
+    """
 
     name = "combined"
     paper = "reference"
     summary = "one network over all columns in one place; not federated"
     family = "pooled"
     kind: ClassVar[Kind] = "pooled"
-    needs_own_columns: ClassVar[bool] = False
 
-    def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
+    parties_ = dict[str, tuple[str, ...]]()  # the categorical columns of each party that was merged
+
+    def setup(self) -> Setup:
+        """As many units as all the parties' encoders have."""
+        return Setup(aligned_labels=False, plan=self.plan)
+
+    def plan(self, active: ActiveParty) -> dict[str, Value]:
+        """Widths of the one encoder."""
+        k = len(self.parties_)
+        return {"hidden": [k * h for h in self.hidden], "width": k * self.width}
+
+    def train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
+        """As one party that holds all columns."""
         if self.encoders:
             raise DataError(
                 "combined has one network for all parties, so encoders by party do not fit. Leave them out."
             )
         self.parties_ = {name: view.fields for name, view in data.views.items()}
-        super()._train(merge_data(data), None if validation is None else merge_data(validation), progress)
+        valid = None if validation is None else merge_data(validation)
+        super().train(merge_data(data), valid, progress)
+        self.fitted_ = MergedModel(self.trained(), self.parties_, self.active_)
 
-    def plan(self) -> dict[str, Value]:
-        """As many units as all the parties' encoders have."""
-        k = len(self.parties_)
-        return {**super().plan(), "hidden": [k * h for h in self.hidden], "width": k * self.width}
+    def run(self, fed: Federation, monitor: Monitor) -> None:
+        """Ordinary supervised training."""
+        learn_alone(self, fed, monitor, fed.active.labelled)
 
-    def _outputs(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, npt.NDArray[Any]]:
-        merged, lacking = self._merge(views, absent)
-        out = super()._outputs({EVERYONE: merged}, absent)
-        self.absent_ = lacking
-        return out
-
-    def _merge(self, views: Mapping[str, Any], absent: str) -> tuple[View, dict[str, int]]:
-        made = self.federation_.active.preprocessor
-        assert made is not None
-        return merge_given(views, made, self.parties_, self.active_, absent)
-
-    def transform(self, views: VerticalData | Mapping[str, Any], *, absent: str = "error") -> npt.NDArray[np.float32]:
-        """The representation that the head reads, (N, D)."""
-        self._check_fitted()
-        return super().transform({EVERYONE: self._merge(tables(views), absent)[0]}, absent=absent)
-
-    def _state(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        own, tensors = super()._state()
-        return {**own, "parties": {n: list(f) for n, f in self.parties_.items()}}, tensors
-
-    def _restore(self, saved: dict[str, Any], tensors: dict[str, dict[str, Any]]) -> None:
+    def restore(self, saved: dict[str, Any], tensors: dict[str, dict[str, Tensor]]) -> None:
+        """Take over a saved model."""
         self.parties_ = {n: tuple(f) for n, f in saved["parties"].items()}
-        super()._restore({**saved, "active": EVERYONE}, tensors)
+        network = restore_network(self, {**saved, "active": EVERYONE}, tensors)
+        self.fitted_ = MergedModel(network, self.parties_, self.active_)
+
+
+class MergedModel:
+    """A network over the columns of all parties, which are merged before it reads them."""
+
+    has_networks = True
+
+    def __init__(self, network: Fitted, parties: Mapping[str, tuple[str, ...]], active: str) -> None:
+        self.network, self.parties, self.active = network, parties, active
+        self.federation, self.classes = network.federation, network.classes
+        self.absent: dict[str, int] = {}
+        self.late: dict[str, int] = {}
+
+    def outputs(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, npt.NDArray[Any]]:
+        """Ids and predictions, (N,) targets or (N, C) probabilities."""
+        return self.network.outputs({EVERYONE: self._merge(views, absent)}, absent)
+
+    def transform(self, views: Mapping[str, Any], absent: str) -> npt.NDArray[np.float32]:
+        """The representation that the head reads, (N, D)."""
+        return self.network.transform({EVERYONE: self._merge(views, absent)}, absent)
+
+    def _merge(self, views: Mapping[str, Any], absent: str) -> View:
+        made = self.federation.active.fitted_preprocessor()
+        merged, self.absent = merge_given(views, made, self.parties, self.active, absent)
+        return merged
+
+    def state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
+        """What a saved model needs beyond the shared part."""
+        own, tensors = self.network.state()
+        return {**own, "parties": {n: list(f) for n, f in self.parties.items()}}, tensors

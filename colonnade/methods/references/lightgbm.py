@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
+from colonnade.data.labels import Task
 from colonnade.data.table import Table
+from colonnade.data.vertical import VerticalData
 from colonnade.errors import MissingDependencyError
-from colonnade.methods._base.options import above, at_least
-from colonnade.methods.references.reference import Reference
+from colonnade.methods._base.method import Kind, Method, Progress
+from colonnade.methods._base.options import Ge, Gt, Help
+from colonnade.methods.references.reference import ReferenceModel, Rows, fit_reference, restore_reference
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LightGBM(Reference):
+class LightGBM(Method):
     """LightGBM; the number of trees is chosen on validation rows where there are any."""
 
     name = "lightgbm"
     paper = "reference"
     summary = "boosted trees over all columns in one place; not federated"
-    extra = "boost"
+    family = "pooled"
+    kind: ClassVar[Kind] = "pooled"
     packages = ("lightgbm",)
+    extra = "boost"
 
-    trees: int = 300  # at most; early stopping on the validation loss ends before
-    leaves: int = 31
-    learning_rate: float = 0.05
-    min_leaf: int = 5  # rows in a leaf; small, because labels are few
-    patience: int = 30  # trees without a lower validation loss before training stops
+    trees: Annotated[
+        int, Ge(1), Help("Number of trees at most. Early stopping on the validation loss may end earlier.")
+    ] = 300
+    leaves: Annotated[int, Ge(2), Help("Leaves of a tree. More fit more, and need more rows.")] = 31
+    learning_rate: Annotated[float, Gt(0), Help("Factor of each tree's weights. Smaller needs more trees.")] = 0.05
+    min_leaf: Annotated[int, Ge(1), Help("Rows in a leaf at least. Small by default, because labels are few.")] = 5
+    patience: Annotated[int, Ge(1), Help("Trees without a lower validation loss before training stops.")] = 30
 
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        for name in ("trees", "min_leaf", "patience"):
-            at_least(problems, name, getattr(self, name), 1)
-        at_least(problems, "leaves", self.leaves, 2)
-        above(problems, "learning_rate", self.learning_rate, 0)
+    def train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
+        """Fit on all columns at once."""
+        self.fitted_ = fit_reference(self, data, validation, self._fit)
+        progress("train", 1, 1)
 
-    def _parameters(self) -> dict[str, Any]:
-        classes = self.targets_.outputs
+    def restore(self, saved: dict[str, Any], tensors: dict[str, dict[str, Tensor]]) -> None:
+        """Take over a saved model."""
+        model = self.fitted_ = restore_reference(saved)
+        model.predictor = Boosted(_lightgbm().Booster(model_str=saved["booster"]), saved["task"], model.targets.outputs)
+
+    def _parameters(self, classes: int) -> dict[str, Any]:
         objective = {"regression": "regression", "binary": "binary", "multiclass": "multiclass"}[self.task_]
         more = {"num_class": classes} if objective == "multiclass" else {}
         return {
@@ -49,39 +58,47 @@ class LightGBM(Reference):
             "force_row_wise": True, "num_threads": torch.get_num_threads(), **more,
         }  # fmt: skip
 
-    def _fit(self, table: Table, y: npt.NDArray[Any], valid: tuple[Table, npt.NDArray[Any]] | None) -> None:
-        lgb = _lightgbm()
+    def _fit(self, model: ReferenceModel, rows: Rows, valid: Rows | None) -> Boosted:
+        lgb, table = _lightgbm(), rows.table
         categorical = list(range(table.x.shape[1], table.x.shape[1] + len(table.sizes)))
         made: dict[str, Any] = {"categorical_feature": categorical, "free_raw_data": False}
-        train = lgb.Dataset(_columns(table), y, **made)
+        train = lgb.Dataset(columns(table), rows.y, **made)
         curve: dict[str, dict[str, list[float]]] = {}
         sets, callbacks = [], []
         if valid is not None:
-            known = valid[1] >= 0 if self.task_ != "regression" else np.ones(len(valid[1]), dtype=bool)
-            sets = [lgb.Dataset(_columns(valid[0])[known], valid[1][known], reference=train, **made)]
+            known = valid.y >= 0 if self.task_ != "regression" else np.ones(len(valid.y), dtype=bool)
+            sets = [lgb.Dataset(columns(valid.table)[known], valid.y[known], reference=train, **made)]
             callbacks = [lgb.early_stopping(self.patience, verbose=False), lgb.record_evaluation(curve)]
-        self.booster_ = lgb.train(self._parameters(), train, self.trees, valid_sets=sets, callbacks=callbacks)
+        parameters = self._parameters(model.targets.outputs)
+        booster = lgb.train(parameters, train, self.trees, valid_sets=sets, callbacks=callbacks)
         for losses in curve.get("valid_0", {}).values():
             self.history_ += [{"phase": "train", "epoch": i, "validation_loss": v} for i, v in enumerate(losses, 1)]
+        return Boosted(booster, self.task_, model.targets.outputs)
 
-    def _logits(self, table: Table) -> npt.NDArray[Any]:
-        raw = self.booster_.predict(_columns(table), raw_score=True)
-        if self.task_ == "multiclass":
+
+@dataclass(frozen=True)
+class Boosted:
+    """A trained booster."""
+
+    booster: Any
+    task: Task
+    outputs: int
+
+    def logits(self, table: Table) -> npt.NDArray[Any]:
+        """(N, C)."""
+        raw = self.booster.predict(columns(table), raw_score=True)
+        if self.task == "multiclass":
             return np.asarray(raw)
-        out = np.zeros((len(raw), self.targets_.outputs))
+        out = np.zeros((len(raw), self.outputs))
         out[:, -1] = raw  # regression has one output; two classes have the logits 0 and raw
         return out
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, dict[str, torch.Tensor]]]:
-        own, tensors = super()._state()
-        return {**own, "booster": self.booster_.model_to_string()}, tensors
-
-    def _restore(self, saved: dict[str, Any], tensors: dict[str, dict[str, torch.Tensor]]) -> None:
-        super()._restore(saved, tensors)
-        self.booster_ = _lightgbm().Booster(model_str=saved["booster"])
+    def state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
+        """The booster as its library writes it."""
+        return {"booster": self.booster.model_to_string()}, {}
 
 
-def _columns(table: Table) -> npt.NDArray[Any]:
+def columns(table: Table) -> npt.NDArray[Any]:
     """Numbers, then category codes."""
     x = table.x.flatten(1).numpy()
     return x if table.codes is None else np.concatenate([x, table.codes.numpy().astype(np.float32)], axis=1)

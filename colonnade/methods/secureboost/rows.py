@@ -5,39 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import torch
-
 from colonnade.data.ids import Ids
-from colonnade.data.vertical import VerticalData
 from colonnade.data.view import as_view
 from colonnade.errors import DataError, raise_all
 from colonnade.methods._base.parts.rows import categorical_fields, count_absent, load_rows, no_rows
-from colonnade.parties.active import ActiveParty
 from colonnade.parties.federation import Federation
-
-
-def check_labels(active: ActiveParty, method: str) -> None:
-    """Refuse data without aligned labelled rows, or with one class among them."""
-    rows, problems = active.labelled_aligned, []
-    if len(rows) == 0:
-        problems.append(
-            f"none of the {len(active.labelled)} labelled rows of party {active.name!r} is held by all parties, and "
-            f"{method} trains on such rows. Label some aligned rows, or use local."
-        )
-    elif active.targets.task != "regression" and len(torch.unique(active.y["train"][rows])) < 2:
-        problems.append("the aligned labelled rows are all of one class. Label rows of another class.")
-    raise_all(problems, DataError, "The data cannot be used")
-
-
-def load_validation(fed: Federation, validation: VerticalData) -> npt.NDArray[Any]:
-    """Give every party its validation rows, in the order of the labelled ids; the labels."""
-    ids = np.sort(validation.labels.ids)
-    values, _ = validation.labels.of(ids)
-    fed.active.y["valid"] = fed.active.targets.encode(values)
-    load_rows(fed, "valid", validation.views, ids)
-    return values
 
 
 def load_given(

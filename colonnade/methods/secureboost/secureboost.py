@@ -11,27 +11,28 @@ Symbols: g_i, h_i first and second derivative of the loss at row i; G_kv, H_kv t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from colonnade.data.ids import Ids
 from colonnade.data.vertical import VerticalData
 from colonnade.engines.in_process.engine import InProcess
 from colonnade.errors import DataError
 from colonnade.methods._base.method import Method, Progress
-from colonnade.methods._base.options import above, at_least
-from colonnade.methods.secureboost.rows import check_labels, load_given, load_validation
-from colonnade.methods.secureboost.store import restore, state
+from colonnade.methods._base.network import load_validation
+from colonnade.methods._base.options import Ge, Gt, Help, Le, Must
+from colonnade.methods._base.parts.labels import check_labels
+from colonnade.methods._base.setup import Setup
+from colonnade.methods.secureboost.model import TreesModel, restore
+from colonnade.methods.secureboost.skills import ClearSums, Columns, EncryptedSums
 from colonnade.methods.secureboost.trees.bins import MAX_BINS
 from colonnade.methods.secureboost.trees.columns import Layout
-from colonnade.methods.secureboost.trees.derivatives import Counted, derivatives, first_scores, logits
+from colonnade.methods.secureboost.trees.derivatives import Counted, derivatives, first_scores
 from colonnade.methods.secureboost.trees.forest import Forest
 from colonnade.methods.secureboost.trees.growing import Growth, grow
 from colonnade.methods.secureboost.trees.owner import Owner
@@ -48,8 +49,9 @@ from colonnade.wire.wire import Wire
 if TYPE_CHECKING:
     from colonnade.methods.secureboost.trees.paillier import Keys
 
-Floats = npt.NDArray[np.float64]
 MAX_DEPTH = 9  # the nodes of a level are numbered by one byte
+KEYS = (1024, 2048, 3072, 4096)
+KEY_BITS = Must(", ".join(map(str, KEYS[:-1])) + f" or {KEYS[-1]}", lambda v: type(v) is int and v in KEYS)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,74 +62,85 @@ class SecureBoost(Method):
     paper = "Cheng et al. 2021"
     summary = "boosted trees; gradients encrypted, their sums tell bins"
     family = "rounds"
-    extra = "secureboost"
     packages = ("cryptography", "gmpy2", "tno")
+    extra = "secureboost"
+    between_sites: ClassVar[bool] = False
 
-    trees: int = 200  # at most, one per class in each round; early stopping on the validation loss ends before
-    depth: int = 5  # levels of splits
-    learning_rate: float = 0.1  # ε, by which a tree's weights are multiplied
-    bins: int = 32  # of a column, at most
-    penalty: float = 1.0  # λ, on the weights of leaves
-    gamma: float = 0.0  # γ, the least gain of a split
-    min_weight: float = 1.0  # least sum of h on each side of a split
-    subsample: float = 1.0  # share of the rows that a tree learns from
-    patience: int = 20  # rounds without a lower validation loss before training stops
-    first_alone: bool = False  # whether the first trees use the active party's columns alone, which hides more
-    encrypt: bool = True  # false sends gradients in the clear: passive parties can read labels out of them
-    key_bits: int = 2048  # of the Paillier key
+    trees: Annotated[
+        int,
+        Ge(1),
+        Help("Rounds at most, each with one tree per class. Early stopping on the validation loss may end earlier."),
+    ] = 200
+    depth: Annotated[int, Ge(1), Le(MAX_DEPTH), Help("Levels of splits of a tree. Deeper trees fit more.")] = 5
+    learning_rate: Annotated[float, Gt(0), Help("Factor of each tree's weights (ε). Smaller needs more trees.")] = 0.1
+    bins: Annotated[
+        int, Ge(2), Le(MAX_BINS), Help("Bins of a column at most. More are finer, and cost more bytes.")
+    ] = 32
+    penalty: Annotated[float, Ge(0), Help("Penalty on the weights of leaves (λ). More of it is more careful.")] = 1.0
+    gamma: Annotated[float, Ge(0), Help("Least gain of a split (γ). More of it makes smaller trees.")] = 0.0
+    min_weight: Annotated[
+        float,
+        Gt(0),
+        Help("Least sum of second derivatives on each side of a split.", "A side without weight would have no rows."),
+    ] = 1.0
+    subsample: Annotated[
+        float, Gt(0), Le(1), Help("Share of the rows that a tree learns from.", "Use 1.0 for all rows.")
+    ] = 1.0
+    patience: Annotated[int, Ge(1), Help("Rounds without a lower validation loss before training stops.")] = 20
+    first_alone: Annotated[
+        bool, Help("Let the first trees use the active party's columns alone, which hides more of the labels.")
+    ] = False
+    encrypt: Annotated[
+        bool, Help("Encrypt gradients. False sends them in the clear: passive parties can read labels out of them.")
+    ] = True
+    key_bits: Annotated[
+        int, KEY_BITS, Help("Bits of the Paillier key. Longer is safer and slower.", "2048 is usual today.")
+    ] = 2048
 
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        for name in ("trees", "patience"):
-            at_least(problems, name, getattr(self, name), 1)
-        _between(problems, "depth", self.depth, 1, MAX_DEPTH)
-        _between(problems, "bins", self.bins, 2, MAX_BINS)
-        above(problems, "learning_rate", self.learning_rate, 0)
-        for name in ("penalty", "gamma"):
-            at_least(problems, name, getattr(self, name), 0, whole=False)
-        above(problems, "min_weight", self.min_weight, 0, "A side without weight would have no rows.")
-        if (
-            isinstance(self.subsample, bool)
-            or not isinstance(self.subsample, int | float)
-            or not 0 < self.subsample <= 1
-        ):
-            problems.append(f"subsample must be in (0, 1]. Got {self.subsample!r}. Use 1.0 for all rows.")
-        for name in ("first_alone", "encrypt"):
-            if not isinstance(getattr(self, name), bool):
-                problems.append(f"{name} must be true or false. Got {getattr(self, name)!r}.")
-        if self.key_bits not in (1024, 2048, 3072, 4096):
-            problems.append(f"key_bits must be 1024, 2048, 3072 or 4096. Got {self.key_bits!r}. 2048 is usual today.")
+    def setup(self) -> Setup:
+        """Columns are binned at their owners; sums are asked in the clear or under encryption."""
+        return Setup(skills=(Columns, EncryptedSums if self.encrypt else ClearSums))
 
-    def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:
-        super()._check_data(data, validation)
+    def check_data(self, data: VerticalData) -> None:
+        """The first trees may need columns of the active party."""
         if self.first_alone and data.active not in data.views:
             raise DataError(f"first_alone needs columns of party {data.active!r}, which has labels only. Leave it out.")
 
-    # training -----------------------------------------------------------------------------------------------------
-
-    def _train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
+    def train(self, data: VerticalData, validation: VerticalData | None, progress: Progress) -> None:
+        """Put the parties together, bin their columns, and grow trees."""
         fed = self._assemble(data)
         check_labels(fed.active, self.name)
-        self.federation_, self.parties_ = fed, tuple(data.views)
         with fed.phase("setup"):
-            self.owners_ = self._prepare(fed)
+            owners = self._prepare(fed, tuple(data.views))
         truth = None if validation is None else load_validation(fed, validation)
-        self._boost(truth, progress)
-        self.owners_.keys = None  # nothing more will be encrypted
+        model = self.fitted_ = TreesModel(owners, *self._start(owners))
+        self._boost(model, truth, progress)
+        owners.keys = None  # nothing more will be encrypted
         self.traffic_, fed.wire.traffic = fed.wire.traffic, Traffic()
 
-    def wire(self) -> Wire:
-        """The wire between the parties."""
-        return Wire()
+    def restore(self, saved: dict[str, Any], tensors: dict[str, dict[str, Tensor]]) -> None:
+        """Take over a saved model."""
+        self.fitted_ = restore(self.setup(), saved, tensors)
+
+    @property
+    def facts_(self) -> dict[str, Any]:
+        """How the gradients travelled."""
+        return {"gradients": self.gradients_}
+
+    @property
+    def gradients_(self) -> str:
+        """How the gradients travelled."""
+        if not self.federation_.passive:
+            return "not sent"
+        return f"encrypted: Paillier, {self.key_bits} bits" if self.encrypt else "in the clear"
 
     def _assemble(self, data: VerticalData) -> Federation:
-        aligned = data.aligned
+        setup, aligned = self.setup(), data.aligned
         active = ActiveParty(data.active, data.views.get(data.active), aligned, data.labels, data.task)
-        passive = [PassiveParty(name, data.views[name], aligned) for name in data.passive]
-        return Federation(active, InProcess(passive, self.wire()))
+        passive = [PassiveParty(name, data.views[name], aligned, skills=setup.skills) for name in data.passive]
+        return Federation(active, InProcess(passive, Wire(setup.offer.kinds, observers=[*self.observers]), setup.offer))
 
-    def _prepare(self, fed: Federation) -> Owners:
+    def _prepare(self, fed: Federation, parties: tuple[str, ...]) -> Owners:
         """Everybody bins its columns; with a passive party, the active one makes a key pair."""
         active = fed.active
         rows = active.labelled_aligned.numpy()
@@ -139,26 +152,29 @@ class SecureBoost(Method):
         layouts = {name: Layout.of_tensor(tensor) for name, tensor in sent.items()}
         if own is not None:
             layouts[active.name] = own.layout
-        ordered = [layouts[name] for name in self.parties_]
-        return Owners(fed, self.parties_, own, ordered, [0] * len(ordered), rows, outputs, 2 ** (self.depth - 1), keys)
+        ordered = [layouts[name] for name in parties]
+        return Owners(fed, parties, own, ordered, [0] * len(ordered), rows, outputs, 2 ** (self.depth - 1), keys)
 
     def _keys(self) -> Keys:
         from colonnade.methods.secureboost.trees.paillier import Keys  # deferred: needs gmpy2
 
         return Keys(self.key_bits)
 
-    def _boost(self, truth: npt.NDArray[Any] | None, progress: Progress) -> None:
+    def _start(self, owners: Owners) -> tuple[Forest, npt.NDArray[np.float64]]:
+        """No tree yet, and the scores before the first one, ŷ⁽⁰⁾."""
+        active = owners.fed.active
+        y = active.y["train"][active.labelled_aligned].numpy().astype(np.float64)
+        return Forest(owners.outputs), first_scores(self.task_, y, owners.outputs)
+
+    def _boost(self, model: TreesModel, truth: npt.NDArray[Any] | None, progress: Progress) -> None:
         """The rounds: derivatives of the present scores, and a tree for each output."""
-        fed, owners = self.federation_, self.owners_
+        owners, forest, first = model.owners, model.forest, model.first
+        fed = owners.fed
         known = fed.active.y["train"][fed.active.labelled_aligned]
         y = known.numpy().astype(np.float64)
         n, outputs = len(owners.rows), owners.outputs
-        self.first_ = first_scores(self.task_, y, outputs)  # ŷ⁽⁰⁾
-        self.forest_ = Forest(outputs)
-        scores = np.tile(self.first_, (n, 1))
-        watch = Watch(
-            fed, self.forest_, self.first_, self.metric_, self.history_, progress, self.trees, self.patience, truth
-        )
+        scores = np.tile(first, (n, 1))
+        watch = Watch(fed, forest, first, self.metric_, self.history_, progress, self.trees, self.patience, truth)
         growth = Growth(self.depth, self.learning_rate, Rules(self.penalty, self.gamma, self.min_weight))
         draw = generator(self.seed, fed.active.name, "rows")
         for round_ in range(1, self.trees + 1):
@@ -168,41 +184,10 @@ class SecureBoost(Method):
             with fed.phase("train"):
                 owners.tell(counted, sample)  # <g_i>, <h_i>
                 for output in range(outputs):  # Alg. 1 and 2, for each level
-                    scores[:, output] += grow(self.forest_, owners, counted, output, sample, growth)
+                    scores[:, output] += grow(forest, owners, counted, output, sample, growth)
             if watch.after(round_, scores, known, partial(owners.sides, "valid")):
                 break
         watch.recall()
-
-    # prediction ---------------------------------------------------------------------------------------------------
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The classes, in the order of `predict_proba`'s columns."""
-        return self.federation_.active.targets.classes
-
-    @property
-    def gradients_(self) -> str:
-        """How the gradients travelled."""
-        self._check_fitted()
-        if not self.federation_.passive:
-            return "not sent"
-        return f"encrypted: Paillier, {self.key_bits} bits" if self.encrypt else "in the clear"
-
-    def _outputs(self, views: Mapping[str, Any], absent: str) -> tuple[Ids, npt.NDArray[Any]]:
-        fed = self.federation_
-        ids, self.absent_ = load_given(fed, self.parties_, views, absent)
-        with fed.phase("predict"):
-            scores = self.first_ + self.forest_.scores(len(ids), partial(self.owners_.sides, "predict"))
-        return ids, fed.active.targets.decode(torch.from_numpy(logits(self.task_, scores)))
-
-    # storing ------------------------------------------------------------------------------------------------------
-
-    def _state(self) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
-        return state(self.owners_, self.forest_, self.first_)
-
-    def _restore(self, saved: dict[str, Any], tensors: dict[str, dict[str, Tensor]]) -> None:
-        self.owners_, self.forest_, self.first_ = restore(saved, tensors, self.wire())
-        self.federation_, self.parties_ = self.owners_.fed, self.owners_.names
 
 
 def _sample(rows: int, share: float, draw: torch.Generator) -> npt.NDArray[np.int64]:
@@ -211,8 +196,3 @@ def _sample(rows: int, share: float, draw: torch.Generator) -> npt.NDArray[np.in
         return np.arange(rows)
     chosen = torch.randperm(rows, generator=draw)[: max(1, round(share * rows))]
     return np.sort(chosen.numpy())
-
-
-def _between(problems: list[str], name: str, value: object, least: int, most: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        problems.append(f"{name} must be a whole number from {least} to {most}. Got {value!r}.")

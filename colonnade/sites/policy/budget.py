@@ -86,9 +86,9 @@ class Budget:
 
     def _learn(self, lesson: Lesson, rows: int) -> None:
         """Price a lesson."""
-        from colonnade.privacy.course import planned_steps  # deferred: needs Opacus
+        from colonnade.privacy.course import has_epsilon, planned_steps  # deferred: needs Opacus
 
-        known = lesson.objective == "nat" and lesson.assignment == "fixed"
+        known = has_epsilon(lesson)
         if known and type(lesson.epochs) is int and lesson.epochs <= 0:
             return  # the encoder stays as it was drawn
         if lesson.clip is None or lesson.noise is None:

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from colonnade.errors import ConfigError, raise_all
-from colonnade.methods._base.options import one_of
+from colonnade.errors import ConfigError, one_of, raise_all
 from colonnade.sites.provisioning.description import SiteFile
 from colonnade.sites.provisioning.jobs import CutError, Progress, Run, TrainingError, attempt
 from colonnade.sites.provisioning.names import new_name

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from colonnade.wire.message import KINDS, Message
+from colonnade.wire.kind import Kinds
+from colonnade.wire.message import Message
 
 
 @dataclass(frozen=True)
@@ -25,23 +26,23 @@ class Question:
 class Asked:
     """The last question that each passive party was put."""
 
+    kinds: Kinds = field(default_factory=dict)  # of the run
     last: dict[str, Question] = field(default_factory=dict)
 
     def note(self, message: Message) -> None:
         """Remember the message, if it is a question about rows."""
-        rows = message.tensors.get("rows")
-        if message.kind == "rows":
+        if self.kinds[message.kind].asks_about_rows:
             also = message.values.get("also")
             table = str(message.values.get("table", "train"))
+            rows = message.tensors.get("rows")
             self.last[message.receiver] = Question(table, rows, None if also is None else str(also))
-        elif message.kind in ("target", "consensus"):
-            self.last[message.receiver] = Question("train", rows)
 
     def about(self, message: Message) -> Question | None:
         """What the message is about; None where it is about no rows, or that cannot be known."""
-        if message.kind not in ("representation", "gradient", "target", "projection"):
+        kind = self.kinds[message.kind]
+        if not kind.row_by_row:
             return None
-        party = message.sender if KINDS[message.kind].direction == "up" else message.receiver
+        party = message.sender if kind.direction == "up" else message.receiver
         question = self.last.get(party)
         if question is None or question.rows is None or question.also is not None:
             return question

@@ -20,11 +20,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from colonnade.wire.kind import Kinds
 from colonnade.wire.message import Message
 from colonnade.wire.protection import Noise
 from colonnade.wire.protections.asked import Asked
 
-WHOLE = ("parameters", "average")  # kinds with one vector, in which all rows have a part
 SHAVE = 1 - 1e-6  # clipped rows stay below the norm in spite of rounding
 UNKNOWN = ""  # the table of messages whose rows cannot be known
 RELEASE = ("party", "phase", "noise_multiplier", "count")  # count: of one row, at most
@@ -59,6 +59,11 @@ class ClippedGaussian(Noise):
     tallies: dict[tuple[str, str], dict[str, Tally]] = field(default_factory=dict, repr=False)
 
     name: ClassVar[str] = "gaussian"
+
+    def learn(self, kinds: Kinds) -> None:
+        """Take in the kinds of the run."""
+        super().learn(kinds)
+        self.asked.kinds = kinds
 
     def apply(self, message: Message) -> Message:
         """The message as it leaves, and counted, if it is of the kind."""
@@ -101,12 +106,16 @@ class ClippedGaussian(Noise):
     @property
     def noise_multiplier(self) -> float:
         """Deviation of the noise, divided by what one person can change."""
-        return self.scale / 2 if self.kind in WHOLE else self.scale
+        return self.scale / 2 if self._one_vector else self.scale
+
+    @property
+    def _one_vector(self) -> bool:
+        return self.kinds[self.kind].one_vector
 
     @property
     def promise(self) -> str:
         """What the (ε, δ) is about."""
-        if self.kind in WHOLE:
+        if self._one_vector:
             return "(ε, δ) per release, of every row in it"
         return "(ε, δ) per released row, there or blank, given the networks"
 

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from colonnade.errors import ConfigError
+from colonnade.wire.kind import Kinds
 from colonnade.wire.message import Message
 from colonnade.wire.protection import Noise
 from colonnade.wire.protections.asked import Asked
@@ -82,6 +83,11 @@ class Marvell(Noise):
     asked: Asked = field(default_factory=Asked, repr=False)
 
     name: ClassVar[str] = "marvell"
+
+    def learn(self, kinds: Kinds) -> None:
+        """Take in the kinds of the run."""
+        super().learn(kinds)
+        self.asked.kinds = kinds
 
     def apply(self, message: Message) -> Message:
         """The message with noise, if it is a gradient."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from colonnade.errors import ConfigError, did_you_mean
-from colonnade.wire.message import KINDS
 from colonnade.wire.protection import GaussianNoise, Iso, Noise
 from colonnade.wire.protections.clipped import ClippedGaussian
 from colonnade.wire.protections.marvell import Marvell
@@ -19,7 +18,6 @@ PROTECTIONS: dict[str, tuple[str, ...]] = {
     "gaussian": ("CLIP", "SIGMA"),
     "marvell": ("S",),
 }  # name -> what its numbers are
-FLOATS = tuple(name for name, kind in KINDS.items() if any(sort == "float" for sort, _ in kind.tensors.values()))
 
 
 @dataclass(frozen=True)
@@ -54,10 +52,6 @@ def parse(entry: str) -> Wanted:
     if len(fields) != 1 + len(PROTECTIONS[name]):
         raise ConfigError(f"protect {entry!r} must be of the form {form}, and may end in @PHASE.")
     kind, *numbers = fields
-    if kind not in FLOATS:
-        raise ConfigError(
-            f"protect {entry!r}: {kind!r} is no kind of message that holds real numbers. {did_you_mean(kind, FLOATS)}"
-        )
     for part, number in zip(PROTECTIONS[name], numbers, strict=True):
         if not 0 < _number(number) < math.inf:
             raise ConfigError(

@@ -27,6 +27,12 @@ class Training:
     seed: int
     max_bytes: int | None = None  # of the whole run; None sets no limit
 
+    @classmethod
+    def of(cls, method: Any) -> Training:
+        """As the options of a method say."""
+        names = ("batch_size", "optimizer", "learning_rate", "weight_decay", "seed")
+        return cls(**{name: getattr(method, name) for name in names}, max_bytes=getattr(method, "max_bytes", None))
+
     @property
     def update(self) -> dict[str, Any]:
         """What a party starts its optimizer with."""

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from colonnade.methods._base.parts.monitor import Monitor, Training, batches
-from colonnade.methods._base.parts.private_head import Private, private_epochs
+from colonnade.methods._base.parts.private import Private, private_epochs
 from colonnade.parties.federation import Federation
 from colonnade.seeds import generator
 from colonnade.wire.message import Value
 
 
-def one_shot_training(fed: Federation, monitor: Monitor, training: Training, private: Private | None = None) -> None:
+def one_round_training(fed: Federation, monitor: Monitor, training: Training, private: Private | None = None) -> None:
     """Each passive party sends its representations of the labelled rows, once; the active party learns from them.
 
     Representations of validation rows travel in the same message. A party whose answer came too late counts as zero.
@@ -51,17 +51,19 @@ def _epochs(
         with private_epochs(active, rows, sent, private) as epoch:
             yield epoch
         return
-    order, steps = generator(training.seed, active.name, name), fed.steps()
+    order = generator(training.seed, active.name, name)
 
     def step(at: Tensor) -> Tensor:
         h = {name: every.index_select(0, at) for name, every in sent.items()}
         loss, _ = active.step(rows.index_select(0, at), h, answer=False)
         return loss * len(at)
 
+    take = fed.steps().over(step, active.device)
+
     def plain_epoch() -> Tensor:
         total = torch.zeros((), device=active.device)
         for at in batches(torch.arange(n, device=active.device), training.batch_size, order):
-            total += steps.run(step, at)
+            total += take(at)
         return total
 
     yield plain_epoch

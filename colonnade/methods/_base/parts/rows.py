@@ -9,7 +9,6 @@ import numpy as np
 from colonnade.data.ids import Ids
 from colonnade.data.preprocess import Preprocessor
 from colonnade.data.view import View
-from colonnade.engines.in_process.engine import InProcess
 from colonnade.errors import ConfigError
 from colonnade.parties.federation import Federation
 from colonnade.parties.passive import PassiveParty
@@ -17,16 +16,17 @@ from colonnade.parties.passive import PassiveParty
 
 def load_rows(fed: Federation, table: str, views: Mapping[str, View], ids: Ids) -> None:
     """Give each party its own rows of `ids`; a party at another site has loaded them by itself."""
-    here = fed.engine.parties.values() if isinstance(fed.engine, InProcess) else ()
-    for party in (fed.active, *here):
+    here = fed.engine.promises.parties or {}
+    for party in (fed.active, *here.values()):
         if party.preprocessor is not None:
             party.load(table, views[party.name], ids)
 
 
-def _parties(fed: Federation) -> dict[str, PassiveParty]:
-    if not isinstance(fed.engine, InProcess):
+def _parties(fed: Federation) -> Mapping[str, PassiveParty]:
+    here = fed.engine.promises.parties
+    if here is None:
         raise ConfigError("rows of parties at other sites cannot be given here. Each site loads its own.")
-    return fed.engine.parties
+    return here
 
 
 def _preprocessor(fed: Federation, name: str) -> Preprocessor:

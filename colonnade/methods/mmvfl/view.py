@@ -1,4 +1,4 @@
-"""One party's part of MMVFL (Feng & Yu 2020): a linear model of its columns, and what it takes for the labels.
+"""One party's part of MMVFL: a linear model of its columns, and what it takes for the labels.
 
 Symbols: X_k (n, M) the party's columns of n rows, a category being as many columns as it has values; W_k (M, C) its
 model; Z_k (n, C) its pseudo-labels, Z those of all parties together; A_k diagonal with A_ii = 1 / (2 ‖w_i‖₂) for row
@@ -8,13 +8,23 @@ i of W_k; β weight of ‖W_k‖_{2,1} = Σ_i ‖w_i‖₂, ζ of ‖Z_k - Z‖�
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from colonnade.objectives.pca import LinearEncoder, one_hot_rows
 from colonnade.parties.party import Party
+from colonnade.parties.skills.bounds import number
+from colonnade.parties.skills.kinds import REPRESENTATION
+from colonnade.parties.skills.skill import Reply, Skill, operation
+from colonnade.wire.kind import Kind
+from colonnade.wire.message import Message
 
+CONSENSUS = Kind(
+    "consensus", "down", "in MMVFL, what all parties together take for the classes of rows: soon the classes themselves",
+    tensors={"rows": ("int", 1), "consensus": ("float", 2)}, lossy=True, asks_about_rows=True,
+)  # fmt: skip
 LEAST = 1e-8  # what stands for 2 ‖w_i‖₂ = 0, so that A_ii stays finite
 
 
@@ -39,9 +49,9 @@ class LinearPrediction(LinearEncoder):
 
 def blank_prediction(party: Party, outputs: int) -> LinearPrediction:
     """The model of a party's columns before anything was learnt."""
-    assert party.preprocessor is not None
-    sizes = party.preprocessor.sizes
-    columns = party.preprocessor.blank()[0][0].numel() + sum(sizes)
+    made = party.fitted_preprocessor()
+    sizes = made.sizes
+    columns = made.blank()[0][0].numel() + sum(sizes)
     return LinearPrediction(columns, outputs, sizes).to(party.device)
 
 
@@ -90,3 +100,21 @@ def _solve(matrix: Tensor, beta: float, right: Tensor) -> Tensor:
     """(matrix + β I)⁻¹ right, for a matrix without negative eigenvalues."""
     shifted = matrix + beta * torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
     return torch.cholesky_solve(right, torch.linalg.cholesky(shifted))
+
+
+class LinearFit(Skill):
+    """The passive half of MMVFL."""
+
+    beside_stack = True
+    view: LinearView | None = None
+
+    @operation(
+        asks=CONSENSUS, answers=REPRESENTATION, takes={"beta": number(0), "zeta": number(0)}, may_be_late=True
+    )  # fmt: skip
+    def fit_linear(self, message: Message) -> Reply:
+        """Steps 2-3: fit the linear model to the pseudo-labels; its prediction of these rows."""
+        rows, consensus = message.tensors["rows"], message.tensors["consensus"]
+        settings: dict[str, Any] = dict(message.values)
+        if self.view is None or not torch.equal(self.view.rows, rows):
+            self.view = LinearView(self.party, rows, consensus)
+        return Reply({"representation": self.view.learn(consensus=consensus, **settings).float()})

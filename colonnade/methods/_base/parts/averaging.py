@@ -7,50 +7,52 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
 from colonnade.errors import ConfigError, raise_all
-from colonnade.methods._base.federated import Sends
-from colonnade.methods._base.pretrained import PretrainedMethod
+from colonnade.methods._base.setup import Sends, Skills
 from colonnade.objectives.training import Lesson
 from colonnade.parties.federation import Federation
 from colonnade.parties.skills.aggregation import Masks, average, average_masked, contribution
-from colonnade.parties.skills.towers import SHARED, Towers, build_towers
+from colonnade.parties.skills.together import MaskedSharing, Sharing
+from colonnade.parties.skills.towers import Towers, build_towers
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class AveragedTops(PretrainedMethod):
-    """A method that may average the tops of the parties' local encoders after each pass (PMA)."""
+def averaging_problems(method: Any) -> list[str]:
+    """What is wrong with the options of `Averages` together."""
+    if method.secure_aggregation and not method.aggregate:
+        return ["secure_aggregation=True masks what is averaged, but aggregate=False averages nothing."]
+    return []
 
-    aggregate: bool = False  # average the local encoders' tops over the parties after each pass
-    averaged: tuple[str, ...] = SHARED  # what aggregate averages: some of top, projector, predictor
-    secure_aggregation: bool = False  # mask what is averaged, so that only the sum over the parties can be read
 
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        listed = isinstance(self.averaged, tuple | list) and bool(self.averaged) and set(self.averaged) <= set(SHARED)
-        if not listed:
-            problems.append(f"averaged must list some of {', '.join(SHARED)}. Got {self.averaged!r}. Use e.g. ['top'].")
-        if self.secure_aggregation and not self.aggregate:
-            problems.append("secure_aggregation=True masks what is averaged, but aggregate=False averages nothing.")
+def averaged_sends(method: Any) -> Sends:
+    """Kinds of messages with real numbers that averaging sends, and when."""
+    if not method.aggregate:
+        return {}
+    own: Sends = {} if method.secure_aggregation else {"parameters": ("aggregate",)}
+    return {**own, "average": ("aggregate",)}
 
-    def sent(self) -> Sends:
-        """Kinds of messages with real numbers that cross with these options, and when."""
-        own: Sends = {} if self.secure_aggregation else {"parameters": ("aggregate",)}
-        return {**super().sent(), **own, "average": ("aggregate",)} if self.aggregate else super().sent()
 
-    def lacks(self) -> dict[str, str]:
-        """Kinds that other options would send: what to change, for errors."""
-        if not self.aggregate:
-            return dict.fromkeys(("parameters", "average"), "With aggregate=True it does.")
-        masked = "With secure_aggregation=True they cross masked, as whole numbers. Leave one of the two out."
-        return {"parameters": masked}
+def averaged_lacks(method: Any) -> dict[str, str]:
+    """Kinds that other options would send: what to change, for errors."""
+    if not method.aggregate:
+        return dict.fromkeys(("parameters", "average"), "With aggregate=True it does.")
+    masked = "With secure_aggregation=True they cross masked, as whole numbers. Leave one of the two out."
+    return {"parameters": masked}
 
-    def shared_parts(self) -> tuple[str, ...]:
-        """What is averaged over the parties."""
-        return tuple(self.averaged) if self.aggregate else ()
+
+def averaging_skills(method: Any) -> Skills:
+    """What averaging asks of the passive parties."""
+    if not method.aggregate:
+        return ()
+    return (MaskedSharing,) if method.secure_aggregation else (Sharing,)
+
+
+def shared_parts(method: Any) -> tuple[str, ...]:
+    """What is averaged over the parties."""
+    return tuple(method.averaged) if method.aggregate else ()
 
 
 def enrol(

@@ -1,4 +1,7 @@
-"""One tensor for each of several parties, all of one shape and kept in one place."""
+"""Representations by party as the head reads them.
+
+B rows of a batch, D width of a representation, K parties.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +10,19 @@ from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 import torch
 from torch import Tensor
 
+from colonnade.wire.stacked import Stacked
 
-class Stacked(Mapping[str, Tensor]):
-    """Party name to tensor, each a slice of (K, …): what a stack of parties answers and is answered with."""
+JOINS = ("concat", "mean", "sum")
 
-    def __init__(self, names: tuple[str, ...], tensor: Tensor) -> None:
-        self.names, self.tensor = names, tensor
-        self._places = {name: k for k, name in enumerate(names)}
 
-    def __getitem__(self, name: str) -> Tensor:
-        return self.tensor[self._places[name]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def values(self) -> ValuesView[Tensor]:
-        """All slices, of one cut."""
-        return self._cut().values()
-
-    def items(self) -> ItemsView[str, Tensor]:
-        """Names and slices, of one cut."""
-        return self._cut().items()
-
-    def _cut(self) -> dict[str, Tensor]:
-        return dict(zip(self.names, self.tensor.unbind(0), strict=True))
+def join(parts: list[Tensor], how: str) -> Tensor:
+    """K representations (B, D) → (B, K·D) for "concat", (B, D) for "mean" and "sum"."""
+    if len(parts) == 1:
+        return parts[0]
+    if how == "concat":
+        return torch.cat(parts, dim=1)
+    stacked = torch.stack(parts)  # (K, B, D)
+    return stacked.mean(dim=0) if how == "mean" else stacked.sum(dim=0)
 
 
 class OwnAndStacked(Mapping[str, Tensor]):
@@ -53,11 +42,11 @@ class OwnAndStacked(Mapping[str, Tensor]):
 
     def values(self) -> ValuesView[Tensor]:
         """All representations."""
-        return {**self.own, **self.stacked._cut()}.values()
+        return {**self.own, **self.stacked.cut()}.values()
 
     def items(self) -> ItemsView[str, Tensor]:
         """Names and representations."""
-        return {**self.own, **self.stacked._cut()}.items()
+        return {**self.own, **self.stacked.cut()}.items()
 
     def joined(self, how: str) -> Tensor:
         """As `join` of all of them, in a few operations for any number of parties."""

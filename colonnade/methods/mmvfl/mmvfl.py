@@ -19,82 +19,67 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from colonnade.data.labels import Task
-from colonnade.methods._base.federated import FederatedMethod, Sends
-from colonnade.methods._base.options import above
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.options import Gt, Help
+from colonnade.methods._base.options.groups import Device, Epochs, Patience, Travel
 from colonnade.methods._base.parts.monitor import Monitor
-from colonnade.methods.linear_view import LinearView, blank_prediction, pulled
+from colonnade.methods._base.setup import Sends, Setup
+from colonnade.methods.mmvfl.view import LinearFit, LinearView, blank_prediction, pulled
 from colonnade.parties.active import ActiveParty
 from colonnade.parties.federation import Federation
-from colonnade.parties.passive import PassiveParty
+from colonnade.parties.party import Party
+from colonnade.parties.skills.encoder import Encoding, Keeping
 from colonnade.seeds import generator
 from colonnade.wire.message import Value
 
 LEAST_SHARE = 1e-3  # what a class without a positive score counts as
+SENDS: Sends = {"consensus": ("train",), "representation": ("train", "validate", "predict")}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MMVFL(FederatedMethod):
+class MMVFL(Travel, Method):
     """A linear model at every party, taught by pseudo-labels that all agree on."""
 
     name = "mmvfl"
     paper = "Feng & Yu 2020"
     summary = "linear models taught by pseudo-labels, which tell the labels"
+    family = "rounds"
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
-    sends: ClassVar[Sends] = {"consensus": ("train",), "representation": ("train", "validate", "predict")}
 
-    beta: float = 3.0  # β, weight of ‖W_k‖_{2,1}: more of it selects fewer columns; the paper tries 1e-5 to 10
-    zeta: float = 1000.0  # ζ, how near the parties' pseudo-labels are held to each other's
-    eta: float = 1000.0  # η, how near the label owner's are held to the labels
-    tolerance: float = 1e-4  # training stops when no pseudo-label changes by more
-    epochs: int = 200  # iterations at most; early stopping on the validation loss ends training before
+    epochs: Epochs = 200
+    patience: Patience = 20
+    device: Device = "cpu"
+    beta: Annotated[
+        float, Gt(0), Help("Weight of ‖W_k‖_{2,1} (β). More of it selects fewer columns; the paper tries 1e-5 to 10.")
+    ] = 3.0
+    zeta: Annotated[float, Gt(0), Help("How near the parties' pseudo-labels are held to each other's (ζ).")] = 1000.0
+    eta: Annotated[float, Gt(0), Help("How near the label owner's pseudo-labels are held to the labels (η).")] = 1000.0
+    tolerance: Annotated[float, Gt(0), Help("Largest change of a pseudo-label at which training stops.")] = 1e-4
 
-    # What networks alone have, and nothing here would read
-    hidden: ClassVar[tuple[int, ...]] = ()  # type: ignore[misc]
-    width: ClassVar[int] = 1  # type: ignore[misc]
-    embedding: ClassVar[int] = 1  # type: ignore[misc]
-    image_encoder: ClassVar[str] = "cnn0"  # type: ignore[misc]
-    head_hidden: ClassVar[tuple[int, ...]] = ()  # type: ignore[misc]
-    batch_size: ClassVar[int] = 1  # type: ignore[misc]
-    learning_rate: ClassVar[float] = 1.0  # type: ignore[misc]
-    weight_decay: ClassVar[float] = 0.0  # type: ignore[misc]
-    optimizer: ClassVar[str] = "adam"  # type: ignore[misc]
-    precision: ClassVar[str] = "float32"  # type: ignore[misc]
-    encoders: ClassVar[Mapping[str, nn.Module] | None] = None  # type: ignore[misc]
-    join: ClassVar[str] = "mean"  # type: ignore[misc]
+    def setup(self) -> Setup:
+        """Every party's encoder becomes linear, and a representation is its own prediction."""
+        return Setup(
+            skills=(Encoding, LinearFit, Keeping), sends=SENDS, plan=self.plan, head=average_shares,
+            blank=self.blank, blank_own=True,
+        )  # fmt: skip
 
-    def check(self, problems: list[str]) -> None:
-        """Append what is wrong with the options."""
-        super().check(problems)
-        for name in ("beta", "zeta", "eta", "tolerance"):
-            above(problems, name, getattr(self, name), 0)
+    def plan(self, active: ActiveParty) -> dict[str, Value]:
+        """A representation has one number for each class."""
+        return {"hidden": [], "width": active.targets.outputs, "embedding": 1, "image": "cnn0"}
 
-    def plan(self) -> dict[str, Value]:
-        """A representation is a party's own prediction."""
-        return {**super().plan(), "width": len(self.classes_)}
-
-    def build_head(self, active: ActiveParty, received: Mapping[str, int]) -> None:
-        """Nothing to be learnt: the mean of all predictions, as shares."""
-        active.join, active.widths, active.head = self.join, dict(received), Shares()
-
-    def reshape(self, passive: list[PassiveParty]) -> None:
-        """Every party's encoder is linear."""
-        for party in (self.federation_.active, *passive):
-            if party.preprocessor is not None:
-                party.encoder = blank_prediction(party, len(self.classes_))
-
-    def _way_out(self, fed: Federation) -> str:
-        return "Use device='cpu'."
+    def blank(self, party: Party) -> nn.Module:
+        """A party's model before its weights are loaded."""
+        return blank_prediction(party, party.width)  # as wide as there are classes
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Steps 1-4."""
-        self.prepare(fed)
         active = fed.active
         owner = LabelOwner(active, self.beta, self.zeta, self.eta, self.seed)  # step 1
         with fed.phase(monitor.name):
@@ -106,6 +91,11 @@ class MMVFL(FederatedMethod):
                 if monitor.after(epoch, owner.objective / len(owner.rows)) or change < self.tolerance:
                     break
             monitor.recall()
+
+
+def average_shares(active: ActiveParty, received: Mapping[str, int]) -> None:
+    """A head with nothing to be learnt: the mean of all predictions, as shares."""
+    active.join, active.widths, active.head = "mean", dict(received), Shares()
 
 
 class LabelOwner:

@@ -5,40 +5,14 @@ Each party keeps its own targets, order, draws and optimizer state, as alone; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 import torch
 from torch import Tensor
 
 from colonnade.nets.graphs import StepGraph
-from colonnade.objectives.training import Course, Lesson
-from colonnade.parties.passive import PassiveParty
-from colonnade.wire.message import Message
-
-MIN_PARTIES = 2
-
-
-def learn_side_by_side(
-    parties: Mapping[str, PassiveParty], received: Mapping[str, Message], done: Container[str]
-) -> list[str]:
-    """Carry out the lessons of those parties that can learn at once, and are not `done`; their names."""
-    groups: dict[tuple[str, int], list[str]] = {}
-    for name, message in received.items():
-        party = parties[name]
-        alone = message.values["objective"] == "pca" or "clip" in message.values
-        if name not in done and party.device.type == "cuda" and not alone:
-            key = (str(sorted(message.values.items())), len(party.tables["train"]))
-            groups.setdefault(key, []).append(name)
-    taught = []
-    for names in groups.values():
-        lesson = Lesson.of(received[names[0]].values)
-        courses = [parties[name].course(lesson) for name in names] if len(names) >= MIN_PARTIES else []
-        if courses and all(course.objective.same_steps for course in courses):
-            learn_together(courses, partial(parties[names[0]].progress, f"pretrain {len(names)} parties"))
-            taught += names
-    return taught
+from colonnade.objectives.training import Course
 
 
 def learn_together(courses: Sequence[Course], after: Callable[[int, int], None]) -> None:
