@@ -24,6 +24,10 @@ test: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/python -m benchmarks.gates
+	$(BIN)/deptry .
+	$(BIN)/vulture
 
 types: setup
 	$(BIN)/mypy

@@ -15,7 +15,8 @@ from rich.table import Table
 from colonnade.cli.arguments import Arrangement, arranged, check_json, fraction_of, number_of
 from colonnade.cli.console import console, print_table, progress
 from colonnade.errors import ConfigError, raise_all
-from colonnade.lab.advisor.advise import Advice, advise
+from colonnade.lab.advisor.advice import Advice
+from colonnade.lab.advisor.advise import advise
 from colonnade.lab.advisor.appraise import Appraisal, appraise
 from colonnade.lab.advisor.realised import Realised, realised
 from colonnade.lab.advisor.words import candidate_words

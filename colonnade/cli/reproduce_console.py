@@ -13,9 +13,10 @@ from colonnade.cli.console import console, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.lab.compare.compare import Outcome
 from colonnade.lab.report.reproduction import CLAIM_HEADS, NUMBER_HEADS, about, claim_row, heading, number_row
+from colonnade.lab.reproduce.form import PAPERS
 from colonnade.lab.reproduce.kept import DOCS, RESULTS, keep, write_docs
 from colonnade.lab.reproduce.outcome import Result
-from colonnade.lab.reproduce.recipe import PAPERS, chosen, names, recipe
+from colonnade.lab.reproduce.recipe import chosen, names, recipe
 from colonnade.lab.reproduce.reproduce import EXAMPLE, Asked, jobs_of, run_jobs, runs_of
 from colonnade.lab.run.files import write_json
 from colonnade.methods._base.options.text import parse_settings

@@ -16,6 +16,7 @@ import torch
 from colonnade.errors import ColonnadeError, ConfigError, raise_all
 
 CHANCE = 1e-9  # how unlikely a measurement must be, under what the ledger says, before it is called a lie
+PRETRAINING = "pretrain"  # the phase in which parties learn alone, as records name it
 ROUNDING = 1e-3  # relative error of a measured variance that float32 may cause
 
 

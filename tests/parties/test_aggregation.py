@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import colonnade as cn
 from colonnade.errors import WireError
-from colonnade.parties.skills.aggregation import FRACTION, KEY_BYTES, Masks, average, average_masked, contribution
+from colonnade.parties.skills.aggregation import FRACTION, Masks, average, average_masked, contribution
 
 WORD = 1 << 64
 
@@ -130,7 +130,7 @@ def test_turns_may_not_be_repeated_or_go_back() -> None:
 
 def test_the_own_key_must_be_handed_round_exactly_once() -> None:
     masks, publics = keyring(3)
-    assert publics.shape == (3, KEY_BYTES)
+    assert publics.shape == (3, 32)
     for turn, wrong in enumerate((publics[1:], publics[[0, 0, 1]])):
         with pytest.raises(WireError, match="own public key must be among those handed round exactly once"):
             masks[0].mask(torch.ones(3), wrong, turn)

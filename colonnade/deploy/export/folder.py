@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import colonnade
+from colonnade import __version__
 from colonnade.deploy.export.graph import need_onnx
 from colonnade.deploy.export.parts import ATOL, Exported, export_encoder, export_head, file_names
 from colonnade.errors import ConfigError, above, one_of
@@ -60,7 +60,7 @@ def _write(model: Method, draft: Path, categories: str, atol: float) -> dict[str
     }
     head = export_head(fed.active, model.name, draft, atol=atol)
     index = {
-        "colonnade": colonnade.__version__, "method": model.name, "task": model.task_, "active": fed.active.name,
+        "colonnade": __version__, "method": model.name, "task": model.task_, "active": fed.active.name,
         "encoders": {name: _entry(made) for name, made in encoders.items()},
         "head": {**_entry(head), "inputs": {i["party"]: slot for slot, i in head.facts["inputs"].items()}},
         "classes": head.facts["classes"], "atol": atol, "notes": notes(model),

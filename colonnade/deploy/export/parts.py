@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-import colonnade
+from colonnade import __version__
 from colonnade.data.preprocess import CLIP, Preprocessor
 from colonnade.deploy.export.check import largest_difference
 from colonnade.deploy.export.graph import CODES, describe, need_onnx, read_text, to_graph
@@ -52,7 +52,7 @@ def export_encoder(
     if text:
         read_text(graph, made.vocabularies)
     facts = {
-        "kind": "encoder", "party": party.name, "method": method, "colonnade": colonnade.__version__,
+        "kind": "encoder", "party": party.name, "method": method, "colonnade": __version__,
         "inputs": _inputs(made, categories), "output": {"name": "representation", "shape": ["rows", party.width]},
     }  # fmt: skip
     describe(graph, facts)
@@ -121,7 +121,7 @@ def export_head(active: ActiveParty, method: str, folder: Path, *, atol: float =
     example = {slots[name]: torch.from_numpy(h[:3]) for name, h in parts.items()}
     graph = to_graph(Head(active).eval(), example, output, where)
     facts = {
-        "kind": "head", "party": active.name, "method": method, "colonnade": colonnade.__version__,
+        "kind": "head", "party": active.name, "method": method, "colonnade": __version__,
         "task": targets.task, "classes": targets.classes.tolist(),
         "inputs": {
             slots[n]: {"type": "float32", "shape": ["rows", widths[n]], "party": n, "note": "zeros if it lacks the row"}

@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-import colonnade
+from colonnade import __version__
 from colonnade.deploy.serve.guard import Guard, log
 from colonnade.deploy.serve.numbers import Numbers
 from colonnade.deploy.serve.predictor import Prediction, Predictor
@@ -49,7 +49,7 @@ def create_app(
     predictor: Predictor, *, token: str | None = None, max_ids: int = 1000, max_bytes: int = 1 << 20
 ) -> FastAPI:
     """The service as an ASGI application; without a token it answers to loopback names alone."""
-    app = FastAPI(title=f"Colonnade: {predictor.method}", version=colonnade.__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(title=f"Colonnade: {predictor.method}", version=__version__, docs_url=None, redoc_url=None)
     numbers = Numbers(predictor)
     locked = [] if token is None else [Depends(HTTPBearer(auto_error=False))]  # for /openapi.json; Guard checks it
 

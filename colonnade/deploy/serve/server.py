@@ -87,7 +87,7 @@ def serve(predictor: Predictor, settings: Settings, ready: Callable[[str], None]
     try:
         import uvicorn
 
-        from colonnade.deploy.serve.app import create_app
+        from colonnade.deploy.serve.app import create_app  # deferred: needs FastAPI
     except ImportError as error:
         raise MissingDependencyError(
             f"serve needs the package {error.name!r}. Install it: pip install 'colonnade[serve]'"

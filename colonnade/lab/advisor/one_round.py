@@ -19,6 +19,8 @@ from colonnade.methods._base.parts.monitor import Monitor
 from colonnade.methods.ss_vfl import SSVFLI, local_cl
 from colonnade.parties.federation import Federation
 from colonnade.parties.party import agreed_order
+from colonnade.privacy.accounting import find_noise
+from colonnade.privacy.entry import Entry, Gaussian
 
 CLIP = 1e-3  # below every norm that a projection has, so that all rows leave with this one: their directions are sent
 PRIVATE_WIDTH = 8  # noise drowns what is spread over many numbers
@@ -83,8 +85,5 @@ def receive(data: VerticalData, partner: str, *, epsilon: float | None, delta: f
 
 def noise_for(partner: str, epsilon: float, delta: float) -> float:
     """The noise multiplier under which each row, sent once, spends at most ε at δ."""
-    from colonnade.privacy.accounting import find_noise
-    from colonnade.privacy.entry import Entry, Gaussian
-
     release = Gaussian(noise_multiplier=None, count=1)
     return find_noise(epsilon, delta, [Entry(partner, "train: representation", release)], "pld")[partner]

@@ -15,7 +15,7 @@ import numpy as np
 from colonnade.data.splits import Split
 from colonnade.errors import ConfigError
 from colonnade.lab.advisor import words
-from colonnade.lab.advisor.advise import Advice, nothing_left
+from colonnade.lab.advisor.advice import Advice, nothing_left
 from colonnade.lab.advisor.bootstrap import Tried, mean_scores, resampled
 from colonnade.lab.advisor.probes import Probe, Tell, redivided, suits, validation
 from colonnade.lab.advisor.recommend import Candidate, Limits, over_budget

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from colonnade.methods.registry import METHODS
+
 KINDS = {"federated": "federated", "alone": "alone", "pooled": "pooled, not federated"}  # as people read them
 FEWEST_SEEDS = 2
 FEWEST_EPOCHS = 10
@@ -15,16 +17,12 @@ def kind_of(record: dict[str, Any]) -> str:
     """The kind of a run. Records of earlier versions do not say it; there the method of that name does."""
     if "kind" in record:
         return str(record["kind"])
-    from colonnade.methods.registry import METHODS
-
     name = record["method"].partition(":")[0]
     return METHODS[name].kind if name in METHODS else "federated"
 
 
 def summary_of(method: str) -> str:
     """Half a line about a method; nothing where it is not one of ours."""
-    from colonnade.methods.registry import METHODS
-
     name = method.partition(":")[0]
     return METHODS[name].summary if name in METHODS else ""
 

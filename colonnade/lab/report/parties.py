@@ -6,6 +6,7 @@ import re
 from html import escape
 from typing import Any
 
+from colonnade.data.datasets import DATASETS
 from colonnade.data.vertical import VerticalData
 from colonnade.lab.report.palette import COLOURS
 from colonnade.lab.report.summary import aligned_of
@@ -88,15 +89,11 @@ def _holders(names: list[str], active: Any, rows: str) -> str:
 
 def _title(records: list[dict[str, Any]]) -> str:
     """What the rows are, in one line."""
-    from colonnade.data.datasets import DATASETS
-
     return DATASETS[records[0]["data"]].title
 
 
 def _pieces(data: str, names: list[str]) -> dict[str, Pixels]:
     """The pixels of each party in one row of a data set that needs no file."""
-    from colonnade.data.datasets import DATASETS
-
     source = DATASETS.get(data)
     if source is None or source.files:
         return {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from colonnade.lab.compare.compare import Outcome
 from colonnade.lab.compare.tradeoff import run_trials
 from colonnade.lab.compare.trials import Asked, Trial
-from colonnade.lab.reproduce.recipe import Recipe
+from colonnade.lab.reproduce.form import Recipe
 from colonnade.lab.run.cell import Cell
 
 

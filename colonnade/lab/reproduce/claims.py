@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from colonnade.lab.report.summary import bytes_to_target, higher_is_better
-from colonnade.lab.reproduce.recipe import Claim, Recipe
+from colonnade.lab.reproduce.form import Claim, Recipe
 from colonnade.lab.reproduce.spots import (
     Measured,
     Spot,

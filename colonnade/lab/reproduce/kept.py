@@ -21,8 +21,9 @@ from colonnade.lab.report.reproduction import (
     markdown,
     pipes,
 )
+from colonnade.lab.reproduce.form import PAPERS
 from colonnade.lab.reproduce.outcome import Result
-from colonnade.lab.reproduce.recipe import PAPERS, names, recipe
+from colonnade.lab.reproduce.recipe import names, recipe
 from colonnade.lab.run.files import write_json
 
 RESULTS, DOCS = Path("results/reproduce"), Path("docs/results.md")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from colonnade.lab.reproduce.recipe import CELL_AXES, Axes, Data, Entry, Recipe, text
+from colonnade.lab.reproduce.form import CELL_AXES, Axes, Data, Entry, Recipe, text
 from colonnade.lab.run.cell import Cell, parse_method
 from colonnade.methods.registry import method_named
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from colonnade.data.datasets import DATASETS
 from colonnade.errors import ColonnadeError, did_you_mean, one_of
+from colonnade.lab.reproduce.form import CELL_AXES, CHECKS, MEASURES, PAPERS, Claim, Printed, Recipe
 from colonnade.lab.reproduce.plan import cells_of, fields_of, reaches, values_along
-from colonnade.lab.reproduce.recipe import CELL_AXES, CHECKS, MEASURES, PAPERS, Claim, Printed, Recipe
 
 _NEEDS = {
     "above": ("of", "than"),

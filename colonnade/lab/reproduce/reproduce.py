@@ -24,12 +24,20 @@ from colonnade.data.datasets.place import VARIABLE
 from colonnade.errors import ColonnadeError, ConfigError, at_least, did_you_mean, raise_all
 from colonnade.lab.compare.compare import Outcome, run_grid
 from colonnade.lab.compare.tuning import best_of_tries, tries_of
+from colonnade.lab.report.page import write_whole
+from colonnade.lab.report.reproduction import markdown
+from colonnade.lab.report.reproduction_page import page
+from colonnade.lab.reproduce.attacked import run_attacked
+from colonnade.lab.reproduce.form import PAPERS, Recipe
 from colonnade.lab.reproduce.judging import withheld
 from colonnade.lab.reproduce.outcome import Result, measured_of, result_of
 from colonnade.lab.reproduce.plan import Planned, plan
-from colonnade.lab.reproduce.recipe import PAPERS, Recipe, chosen, recipe
+from colonnade.lab.reproduce.privacy_loss import losses
+from colonnade.lab.reproduce.recipe import chosen, recipe
 from colonnade.lab.reproduce.spots import Measured
+from colonnade.lab.run.cell import versions
 from colonnade.lab.run.files import write_json
+from colonnade.methods._base.options.text import parse_settings
 
 EXAMPLE = "colonnade reproduce digits --quick"  # runs wherever Colonnade is installed
 NOT_ASKED = "not asked for."
@@ -146,12 +154,7 @@ def run_jobs(jobs: Sequence[Job], asked: Asked, done: Done) -> list[tuple[Job, R
     stamp = stamp_of(asked)
     finished = []
     for job in jobs:
-        if job.made.loss:
-            from colonnade.lab.reproduce.privacy_loss import losses
-
-            outcomes = losses(job.planned, job.made.loss)
-        else:
-            outcomes = ran[job.folder, _group(job.made)]
+        outcomes = losses(job.planned, job.made.loss) if job.made.loss else ran[job.folder, _group(job.made)]
         mine = {item.cell.key for item in job.planned}
         records = {key: o.record for key, o in outcomes.items() if key in mine and o.record is not None}
         failed = [_failure(o) for key, o in outcomes.items() if key in mine and o.error]
@@ -166,10 +169,6 @@ def run_jobs(jobs: Sequence[Job], asked: Asked, done: Done) -> list[tuple[Job, R
 
 def write(job: Job, result: Result, measured: Measured) -> None:
     """The result beside its runs: as JSON, as markdown and as a page."""
-    from colonnade.lab.report.page import write_whole
-    from colonnade.lab.report.reproduction import markdown
-    from colonnade.lab.report.reproduction_page import page
-
     place = job.folder / job.made.name
     write_json(place.with_suffix(".json"), result)
     write_whole(place.with_suffix(".md"), markdown(result))
@@ -194,8 +193,6 @@ def _train(jobs: Sequence[Job], asked: Asked, done: Done) -> dict[tuple[Path, st
         cells = {item.cell.key: item.cell for job in mine for item in job.planned}
         place = folder if name == "plain" else folder / name
         if mine[0].made.attack:
-            from colonnade.lab.reproduce.attacked import run_attacked
-
             outcomes = run_attacked(mine[0].made, list(cells.values()), place, jobs=asked.jobs, done=done)
             ran[folder, name] = {outcome.cell.key: outcome for outcome in outcomes}
         else:
@@ -213,8 +210,6 @@ def _failure(outcome: Outcome) -> str:
 
 def stamp_of(asked: Asked) -> dict[str, Any]:
     """When, where and with what the runs were made."""
-    from colonnade.lab.run.cell import versions
-
     return {
         "commit": commit_of(asked.commit),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -255,9 +250,6 @@ def hardware() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command without colours: for machines that have torch, numpy, pandas, scipy and scikit-learn alone."""
-    from colonnade.lab.report.reproduction import markdown
-    from colonnade.methods._base.options.text import parse_settings
-
     parser = argparse.ArgumentParser(prog="python -m colonnade.lab.reproduce.reproduce", description=__doc__)
     parser.add_argument("papers", nargs="+", help=f"{', '.join(PAPERS)}, or all")
     parser.add_argument("--table", help="one table or figure: 2, table-2, fig-5")

@@ -10,8 +10,8 @@ from typing import Any
 
 from colonnade.data.metrics import LOWER_IS_BETTER
 from colonnade.lab.report.summary import bytes_to_target
+from colonnade.lab.reproduce.form import Data, Recipe, data_named
 from colonnade.lab.reproduce.plan import Place
-from colonnade.lab.reproduce.recipe import Data, Recipe, data_named
 
 LOWER = ("bytes", "seconds", "bytes-to", "loss", "attack", "epsilon")  # measures of which less is better
 Values = dict[int, float]  # by seed

@@ -17,16 +17,18 @@ from typing import Any
 
 import numpy as np
 
-import colonnade
+from colonnade import __version__
 from colonnade.data.arrange import biased
 from colonnade.data.datasets import dataset
 from colonnade.data.datasets.dataset import Dataset, joined
 from colonnade.data.datasets.place import data_folder
+from colonnade.data.description import read_description, read_method
 from colonnade.data.splits import Split, split, transductive
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
 from colonnade.lab.run.threads import Rule, limited
 from colonnade.methods._base.method import Method
+from colonnade.methods._base.options.text import parse_settings
 from colonnade.methods._base.parts.privacy import privacy_of
 from colonnade.methods.registry import method_named
 
@@ -62,8 +64,6 @@ class Cell:
         """Options that the TOML description gives to this method."""
         if not self.data.endswith(".toml"):
             return {}
-        from colonnade.data.description import read_method
-
         described, options = read_method(Path(self.data))
         return options if described == name else {}
 
@@ -74,8 +74,6 @@ class Cell:
 
     def _parts(self) -> tuple[Split, str]:
         if self.data.endswith(".toml"):
-            from colonnade.data.description import read_description
-
             given = {"parties": self.parties, "active": self.active, "rows": self.rows}
             wrong = " and ".join(f"--{name}" for name, value in given.items() if value is not None)
             if wrong:
@@ -115,7 +113,7 @@ class Cell:
             _contents(self.data),
             self.protocol,
             options,
-            colonnade.__version__,
+            __version__,
             *self.arrangement().items(),
         ]
         digest = hashlib.blake2b(json.dumps(content).encode(), digest_size=5).hexdigest()
@@ -150,8 +148,6 @@ def _contents(data: str) -> list[Any] | None:
 
 def parse_method(text: str) -> tuple[str, dict[str, Any]]:
     """`"splitnn:join=mean:width=32"` as a name and options."""
-    from colonnade.methods._base.options.text import parse_settings
-
     name, colon, rest = text.partition(":")
     settings = re.split(r":(?=[^:]*=)", rest) if colon else []  # a colon within a value is the value's own
     return name.strip(), parse_settings(settings)
@@ -258,7 +254,7 @@ def versions() -> dict[str, str]:
 
     found = {name: version(name) for name in ("torch", "numpy", "scikit-learn")}
     return {
-        "colonnade": colonnade.__version__,
+        "colonnade": __version__,
         "python": platform.python_version(),
         **found,
         "machine": platform.machine(),

@@ -25,7 +25,6 @@ from colonnade.errors import ConfigError, MissingDependencyError, WireError
 
 FRACTION = 1 << 20  # one, in fixed point
 LARGEST = 1 << 62  # of a contribution in fixed point, divided by the number of parties
-KEY_BYTES = 32
 
 
 def contribution(part: Tensor, rows: int) -> Tensor:

@@ -5,13 +5,12 @@ B rows of a batch, P width of a projection, L length of a flat part.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
 from colonnade.errors import WireError
 from colonnade.objectives.training import Lesson
-from colonnade.parties.passive import PassiveParty
 from colonnade.parties.skills.aggregation import Masks, contribution
 from colonnade.parties.skills.bounds import COUNT, FLAG, TEXT, TIMES, number, one_of
 from colonnade.parties.skills.kinds import LESSON, ORDER, SHAPE
@@ -20,6 +19,9 @@ from colonnade.parties.skills.skill import Reply, Skill, operation
 from colonnade.parties.skills.towers import SHARED, CrossTower, Towers, build_towers
 from colonnade.wire.kind import Kind
 from colonnade.wire.message import Message
+
+if TYPE_CHECKING:
+    from colonnade.parties.passive import PassiveParty
 
 PROJECTOR = "batch norm mixes the rows of a batch in a projector"
 TARGET = Kind(

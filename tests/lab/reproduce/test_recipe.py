@@ -9,8 +9,9 @@ import pytest
 
 from colonnade.data.datasets import DATASETS
 from colonnade.errors import ConfigError
+from colonnade.lab.reproduce.form import PAPERS
 from colonnade.lab.reproduce.plan import plan
-from colonnade.lab.reproduce.recipe import PAPERS, chosen, names, parse, recipe
+from colonnade.lab.reproduce.recipe import chosen, names, parse, recipe
 from colonnade.lab.reproduce.reproduce import EXAMPLE
 from tests.lab.reproduce.small_recipe import content
 

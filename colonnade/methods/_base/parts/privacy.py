@@ -16,7 +16,7 @@ from colonnade.objectives.training import Lesson
 from colonnade.parties.federation import Federation
 from colonnade.privacy.accounting import Division, sampling_rate, steps_of
 from colonnade.privacy.course import not_covered
-from colonnade.privacy.entry import Entry, Gaussian, Observed, SampledGaussian
+from colonnade.privacy.entry import PRETRAINING, Entry, Gaussian, Observed, SampledGaussian
 from colonnade.privacy.ledger import Ledger
 from colonnade.wire.protections import ClippedGaussian
 
@@ -45,7 +45,7 @@ def plan_privacy(
         for name, plan in plans.items():
             rate, steps = cast(float, plan["rate"]), cast(int, plan["steps"])
             mechanism = SampledGaussian(noise_multiplier=None, rate=rate, steps=steps)
-            planned.append(Entry(name, "pretrain", mechanism, why))
+            planned.append(Entry(name, PRETRAINING, mechanism, why))
     rate, steps = sampling_rate(method.batch_size, rows), steps_of(method.epochs, method.batch_size, rows)
     own = SampledGaussian(noise_multiplier=None, rate=rate, steps=steps)
     planned.append(Entry(fed.active.name, "train", own))
@@ -63,16 +63,16 @@ def private_lesson(method: Any, lesson: Lesson, ledger: Ledger | None) -> dict[s
     """The lesson as it is told to the passive parties, each with its own noise."""
     if ledger is None or not lesson.epochs:
         return dict(lesson.values())
-    noise = {entry.party: entry.sigma for entry in ledger.entries if entry.phase == "pretrain"}
+    noise = {entry.party: entry.sigma for entry in ledger.entries if entry.phase == PRETRAINING}
     return {**replace(lesson, clip=method.clip).values(), "noise": noise}
 
 
 def settle(method: Any, fed: Federation, ledger: Ledger | None) -> None:
     """Take in what the passive parties say happened, and compare it with the plan; a run that lied leaves nothing."""
-    if ledger is not None and any(entry.phase == "pretrain" for entry in ledger.entries):
+    if ledger is not None and any(entry.phase == PRETRAINING for entry in ledger.entries):
         with fed.phase("setup"):
             told = fed.ask_values("tell_account")
-        ledger.merge(_entry(ledger.entry(name, "pretrain"), values) for name, values in told.items())
+        ledger.merge(_entry(ledger.entry(name, PRETRAINING), values) for name, values in told.items())
     for entry in ledger.entries if ledger is not None else ():
         entry.done = entry.done if entry.mechanism is not None else 1  # it did happen
     if ledger is not None:
@@ -108,7 +108,7 @@ def with_releases(ledger: Ledger | None, method: Any) -> Ledger | None:
         return ledger
     whole = Ledger()
     whole.merge(ledger.entries if ledger is not None else [])
-    private = {entry.party for entry in whole.entries if entry.phase == "pretrain" and not entry.not_covered}
+    private = {entry.party for entry in whole.entries if entry.phase == PRETRAINING and not entry.not_covered}
     for protection in found:
         for party, phase, noise, count in protection.spent():
             why = None if protection.kind == "representation" and party in private else GIVEN_NETWORKS
