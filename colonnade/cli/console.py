@@ -72,8 +72,8 @@ def run_once(
 def _save_run(out: Path, record: dict[str, Any], model: Method) -> None:
     out.mkdir(parents=True, exist_ok=True)
     model.save(out / "model")
-    wire = getattr(getattr(model, "federation_", None), "wire", None)
-    write_json(out / "audit.json", [] if wire is None else wire.audit_json())
+    fed = model.trained().federation
+    write_json(out / "audit.json", [] if fed is None else fed.wire.audit_json())
     write_json(out / "record.json", record)
 
 

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from colonnade.cli.console import console, print_summary
-
-from .report.test_summary import three_kinds
+from tests.lab.report.test_summary import three_kinds
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ import torch
 
 from colonnade.data.splits import split
 from colonnade.data.vertical import VerticalData
+from colonnade.errors import ConfigError
 from colonnade.methods._base.method import Method
 from colonnade.methods.registry import method_named
 from colonnade.sites.prediction.loading import put_together
@@ -46,7 +47,8 @@ def fit_in_one_process(folder: Path) -> Method:
     tables = _tables(folder)
     labels = tables["bank"].pop(str(bank.table["label"])).dropna()
     parts = split(VerticalData(tables, labels, "bank"), labels=bank.labels, seed=bank.seed)
-    assert bank.method is not None
+    if bank.method is None:
+        raise ConfigError(f"{folder / 'bank' / 'site.toml'} names no method. Add one under [method].")
     before = torch.get_num_threads()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))  # as a site's processes have
     try:

@@ -48,8 +48,7 @@ class Site:
 
     def read(self, show: Callable[[str], None]) -> None:
         """Show and keep each line until the process ends."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self.process.stdout or ():
             self.lines.append(line.rstrip("\n"))
             show(self.lines[-1])
 

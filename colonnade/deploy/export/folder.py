@@ -13,6 +13,7 @@ from colonnade.errors import ConfigError, above, one_of
 from colonnade.methods._base.folder import check_replaceable, new_folder
 from colonnade.methods._base.method import Method
 from colonnade.parties.party import Party
+from colonnade.parties.skills.kinds import REPRESENTATION
 from colonnade.wire.protection import Noise
 
 INDEX = "export.json"
@@ -82,7 +83,7 @@ def notes(model: Method) -> list[str]:
     """What the files do not do, and the model does."""
     found = []
     for protection in model.federation_.wire.protections:
-        if not isinstance(protection, Noise) or protection.kind != "representation":
+        if not isinstance(protection, Noise) or protection.kind != REPRESENTATION.name:
             continue
         if protection.phases is None or "predict" in protection.phases:
             found.append(

@@ -47,7 +47,8 @@ def to_graph(module: nn.Module, inputs: Mapping[str, Tensor], output: str, where
                 f"{where} cannot be exported to ONNX: {_reason(error)}. Write it without branches on values and "
                 f"without fixed numbers of rows; torch.export.export shows which line is meant."
             ) from error
-    assert program is not None
+    if program is None:
+        raise ConfigError(f"{where} cannot be exported to ONNX: the exporter gave no graph. Try another torch version.")
     model = program.model_proto
     _strip(model)
     return model

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from colonnade.data.preprocess import CLIP, Preprocessor
+from colonnade.errors import ConfigError
 from colonnade.parties.active import ActiveParty
 from colonnade.parties.joined import join
 from colonnade.parties.party import Party
@@ -102,5 +103,6 @@ def cpu_copy(module: nn.Module) -> nn.Module:
 
 def raw_encoder(party: Party) -> RawEncoder:
     """A party's preprocessing and a copy of its encoder."""
-    assert party.preprocessor is not None and party.encoder is not None
-    return RawEncoder(party.preprocessor, cpu_copy(party.encoder)).eval()
+    if party.encoder is None:
+        raise ConfigError(f"party {party.name!r} has no encoder that could be exported: it has no columns.")
+    return RawEncoder(party.fitted_preprocessor(), cpu_copy(party.encoder)).eval()

@@ -44,11 +44,11 @@ def export_encoder(
 ) -> Exported:
     """Write a party's preprocessing and encoder as one graph, raw columns in and representation out, and check it."""
     need_onnx()
-    made, where = party.preprocessor, f"party {party.name!r}: its encoder {type(party.encoder).__name__}"
-    assert made is not None and party.encoder is not None
+    raw, made = raw_encoder(party), party.fitted_preprocessor()
+    where = f"party {party.name!r}: its encoder {type(party.encoder).__name__}"
     text = bool(made.fields) and categories == "text"
     inputs = {CODES if text and k == "categories" else k: v for k, v in _example(made).items()}
-    graph = to_graph(raw_encoder(party), inputs, "representation", where)
+    graph = to_graph(raw, inputs, "representation", where)
     if text:
         read_text(graph, made.vocabularies)
     facts = {

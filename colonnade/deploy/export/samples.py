@@ -5,10 +5,11 @@ They hold what real rows hold: values far out, missing ones, categories never se
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from torch import Tensor
 
 from colonnade.data.preprocess import Preprocessor
 from colonnade.data.view import MISSING, View
@@ -55,8 +56,7 @@ def feeds(made: Preprocessor, view: View, categories: str) -> Feeds:
     if not made.fields:
         return out
     if categories == "codes":
-        codes = made.transform(view, "sample").codes
-        assert codes is not None
+        codes = cast(Tensor, made.transform(view, "sample").codes)  # there are categories
         return {**out, "categories": codes.numpy()}
     text = np.empty(view.codes.shape, dtype=object)
     for q, values in enumerate(view.vocabularies):

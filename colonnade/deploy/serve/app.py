@@ -101,8 +101,8 @@ def answer(predictor: Predictor, prediction: Prediction) -> Answer:
 
 async def _malformed(request: Request, error: Exception) -> Response:
     """Where the request is wrong and why, without giving its content back."""
-    assert isinstance(error, RequestValidationError)
-    return JSONResponse({"detail": [{key: one[key] for key in ("loc", "msg", "type")} for one in error.errors()]}, 422)
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    return JSONResponse({"detail": [{key: one[key] for key in ("loc", "msg", "type")} for one in found]}, 422)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -135,7 +135,7 @@ def predictor_of(
     problems: list[str] = []
     at_least(problems, "cache_rows", cache_rows, 0)
     above(problems, "cache_seconds", cache_seconds, 0)
-    if not isinstance(model, Method) or not model.trained().has_networks or model.kind == "pooled":
+    if not isinstance(model, Method) or model.kind == "pooled" or not model.trained().has_networks:
         problems.append(
             f"{getattr(model, 'name', type(model).__name__)} has no encoder at every party, so there are no "
             f"representations to gather. Serve a method with encoders, e.g. splitnn, or local."

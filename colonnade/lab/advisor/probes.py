@@ -67,8 +67,7 @@ def run_probes(
     failed: dict[str, str] = {}
     for seed in range(seeds):
         rows = redivided(parts, seed)
-        train, valid = thinned(rows.train, seed), rows.valid
-        assert valid is not None
+        train, valid = thinned(rows.train, seed), validation(rows)
         for name in suited:
             if tell is not None:
                 tell(name, len(suited) * seed + suited.index(name), len(suited) * seeds)
@@ -89,7 +88,7 @@ def suits(method: str, setting: Setting) -> str | None:
     kind = method_named(method)
     if setting.task not in kind.tasks:
         return f"it does {', '.join(kind.tasks)}, not {setting.task}"
-    if getattr(kind, "needs_own_columns", False) and not setting.own_columns:
+    if kind().setup().own_columns and not setting.own_columns:
         return "it needs columns of the active party, which has labels only"
     return None
 

@@ -12,10 +12,13 @@ from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError
 from colonnade.lab.advisor.appraise import Appraisal, Tell
 from colonnade.lab.advisor.probes import suits
+from colonnade.methods.local import Local
 from colonnade.methods.registry import method_named
+from colonnade.methods.splitnn import SplitNN
+from colonnade.methods.ss_vfl import SSVFLC
 
-ALONE = "local"
-FULL = ("splitnn", "ss-vfl-c")
+ALONE = Local.name
+FULL = (SplitNN.name, SSVFLC.name)
 
 
 @dataclass(frozen=True)

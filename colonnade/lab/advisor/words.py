@@ -13,6 +13,7 @@ from colonnade.lab.advisor.recommend import HERE, Candidate, better, expected
 from colonnade.lab.advisor.record import Entry, Record
 from colonnade.lab.advisor.setting import Setting
 from colonnade.lab.report.text import bytes_text, listed, percent_text, score_text
+from colonnade.methods.local import Local
 
 NEAREST = 3  # settings of the record that are named
 FEW = 50  # validation rows below which probes say little
@@ -38,15 +39,15 @@ def probe_words(setting: Setting, probes: Mapping[str, Probe]) -> list[str]:
         return ["No probe could be made; the advice rests on the record alone."]
     rows = next(iter(probes.values())).rows
     found = []
-    joint = {name: probe for name, probe in probes.items() if name != "local"}
-    if "local" in probes and joint:
+    joint = {name: probe for name, probe in probes.items() if name != Local.name}
+    if Local.name in probes and joint:
         top = min(joint.values(), key=lambda probe: setting.root_error(probe.score))
-        alone = probes["local"].score
+        alone = probes[Local.name].score
         gain = setting.gain(top.score, alone)
         help_ = "help" if gain > 0 else "do not show that they help"
         found.append(
             f"On {rows:,} validation rows the partners' columns {help_}: {top.method} {score_text(top.score)}, "
-            f"local {score_text(alone)} ({setting.metric}, short trainings)."
+            f"{Local.name} {score_text(alone)} ({setting.metric}, short trainings)."
         )
     if rows < FEW:
         found.append(f"Probes on {rows} validation rows say little: the record weighs more.")

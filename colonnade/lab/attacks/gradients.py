@@ -22,6 +22,7 @@ from torch.nn import functional as F
 from colonnade.lab.attacks.finding import Finding, RefusedError, beyond, standard_error
 from colonnade.lab.attacks.run import Run
 from colonnade.lab.attacks.witness import Witness
+from colonnade.parties.skills.kinds import GRADIENT, ROWS
 
 GUESS = 0.5  # AUC of numbers that know nothing
 Batch = tuple[Tensor, Tensor]  # g (B, D) and whether a row is of the rarer class (B,)
@@ -64,7 +65,7 @@ def attack_batches(batches: list[Batch], seed: int) -> dict[str, list[float]]:
 def gradients(run: Run, adversary: str, *, auxiliary: int | None = None, seed: int = 0) -> list[Finding]:
     """Both attacks on all gradients that the adversary received; `auxiliary` rows are not needed."""
     run.party(adversary)
-    if "gradient" not in run.received(adversary):
+    if GRADIENT.name not in run.received(adversary):
         raise RefusedError(f"party {adversary!r} received no gradient: {run.model.name} sends it none.")
     if run.model.task_ != "binary":
         raise RefusedError(f"norm and cosine tell two classes apart, and this task is {run.model.task_}.")
@@ -112,9 +113,9 @@ def pairs(witness: Witness) -> Iterator[tuple[Tensor, Tensor]]:
     """Each gradient with the rows asked for just before it: (B,) and (B, D)."""
     rows: Tensor | None = None
     for message in witness.messages:
-        if message.kind == "rows":
+        if message.kind == ROWS.name:
             rows = message.tensors.get("rows")
-        elif message.kind == "gradient" and rows is not None:
+        elif message.kind == GRADIENT.name and rows is not None:
             g = message.tensors["gradient"]
             if len(g) == len(rows):
                 yield rows.long(), g

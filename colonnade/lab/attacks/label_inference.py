@@ -124,10 +124,10 @@ def label_inference(run: Run, adversary: str, *, auxiliary: int | None = None, s
         raise RefusedError("a completed model names a class, and this task is regression.")
     if not kinds:
         raise RefusedError(f"party {adversary!r} received nothing that other parties' rows or labels made.")
-    assert party.encoder is not None
-    assert party.preprocessor is not None
+    if party.encoder is None:
+        raise RefusedError(f"party {adversary!r} has no encoder that a head could be put on.")
     where = f"party {adversary!r}"
-    own = party.preprocessor.transform(run.parts.train.views[adversary], where)
+    own = party.fitted_preprocessor().transform(run.parts.train.views[adversary], where)
     new, y_new = _labelled(run, run.parts.test, adversary)
     trained, y_trained = _labelled(run, run.parts.train, adversary)
     classes = run.model.classes_
@@ -184,8 +184,7 @@ def _labelled(run: Run, data: VerticalData, party: str) -> tuple[Table, npt.NDAr
     classes = run.model.classes_
     at = locate(classes, values)
     keep = np.flatnonzero(known & (at >= 0))
-    made = run.party(party).preprocessor
-    assert made is not None
+    made = run.party(party).fitted_preprocessor()
     return made.transform(view.take(keep), f"party {party!r}"), at[keep]
 
 

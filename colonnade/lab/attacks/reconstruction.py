@@ -28,6 +28,7 @@ from colonnade.lab.attacks.run import Run
 from colonnade.lab.attacks.witness import Witness, watching
 from colonnade.methods.references.reference import one_hot
 from colonnade.nets.tabular import mlp
+from colonnade.parties.skills.kinds import REPRESENTATION
 from colonnade.seeds import seeded
 
 STEPS, RATE, HIDDEN = 300, 3e-3, 128
@@ -97,7 +98,7 @@ def explained(x: Tensor, guess: Tensor, mean: Tensor) -> float:
 
 def reconstruction(run: Run, adversary: str, *, auxiliary: int | None = None, seed: int = 0) -> list[Finding]:
     """Attack the columns of each passive party whose representations the active party received."""
-    senders = run.received(adversary).get("representation", set())
+    senders = run.received(adversary).get(REPRESENTATION.name, set())
     if adversary != run.active or not senders.intersection(run.passive):
         raise RefusedError(f"party {adversary!r} received no representation.")
     test = run.parts.test
@@ -105,12 +106,12 @@ def reconstruction(run: Run, adversary: str, *, auxiliary: int | None = None, se
     n = len(rows.aligned)
     count = count_auxiliary(auxiliary, n, 2)
     at, rest = (torch.from_numpy(part) for part in balanced(np.zeros(n, np.int64), count, np.random.default_rng(seed)))
-    own = _columns(rows, adversary, run.federation.active.preprocessor)
+    known = run.federation.active.preprocessor
+    own = None if known is None else _columns(rows, adversary, known)  # None: a party with labels only
     used = f"the representations it received of {n} new rows, and the columns of {count} of them"
     found = []
     for target, h in received(run, rows).items():
-        x = _columns(rows, target, run.party(target).preprocessor)
-        assert x is not None
+        x = _columns(rows, target, run.party(target).fitted_preprocessor())
         guess = invert([h] if own is None else [h, torch.cat([h, own], dim=1)], x, at)
         alone = x[at].mean(dim=0).expand_as(x) if own is None else invert([own], x, at)
         found.append(_finding(adversary, target, x, guess, alone, at, rest, used, seed))
@@ -138,16 +139,14 @@ def _finding(
 
 def received(run: Run, rows: VerticalData) -> dict[str, Tensor]:
     """Representations of these rows by party, (N, D), as they reach the active party when it predicts."""
-    witness = Witness(run.active, frozenset({"representation"}))
+    witness = Witness(run.active, frozenset({REPRESENTATION.name}))
     with watching(run.federation.wire, witness):
         run.model.predict(rows.views)
     return {message.sender: message.tensors["representation"].float() for message in witness.messages}
 
 
-def _columns(rows: VerticalData, party: str, made: Preprocessor | None) -> Tensor | None:
-    """A party's columns in standard deviations, (N, F); None for a party with labels only."""
-    if made is None:
-        return None
+def _columns(rows: VerticalData, party: str, made: Preprocessor) -> Tensor:
+    """A party's columns in standard deviations, (N, F)."""
     return torch.from_numpy(one_hot(made.transform(rows.views[party], f"party {party!r}")))
 
 

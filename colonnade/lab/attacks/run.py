@@ -23,6 +23,7 @@ from colonnade.methods._base.method import Method
 from colonnade.methods.registry import load
 from colonnade.parties.federation import Federation
 from colonnade.parties.passive import PassiveParty
+from colonnade.parties.skills.kinds import GRADIENT, ROWS
 
 SAME = 1e-3  # largest difference of a weight between a run and its replay
 Entry = dict[str, Any]  # of the audit log
@@ -99,7 +100,7 @@ class Run:
         if getattr(self.model, "encoders", None):
             raise RefusedError("the run had encoders of the user's, whose first weights are not kept: no replay.")
         self.tell("replaying the training")
-        witnesses = {name: Witness(name, frozenset({"rows", "gradient"})) for name in self.passive}
+        witnesses = {name: Witness(name, frozenset({ROWS.name, GRADIENT.name})) for name in self.passive}
         again = type(self.model)(**self.model.get_params())
         again.observers = tuple(witnesses.values())
         again.fit(self.parts.train, self.parts.valid, metric=self.model.metric_)

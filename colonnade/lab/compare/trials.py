@@ -15,14 +15,30 @@ from colonnade.lab.attacks.judge import BY_ACTIVE, BY_ANYONE
 from colonnade.lab.compare.compare import _settings_by_method
 from colonnade.lab.run.cell import Cell, parse_method
 from colonnade.methods.registry import method_named
+from colonnade.parties.skills.kinds import GRADIENT, REPRESENTATION
+from colonnade.wire.kind import Kind
 from colonnade.wire.protections.text import listed, parse
 
 T = TypeVar("T")
-# kinds of messages of which an adversary must have been sent one; the other attacks read the released model
-NEEDS = {
-    "label-inference": ("gradient", "target", "average"),
-    "gradients": ("gradient",),
-    "reconstruction": ("representation",),
+
+
+@dataclass(frozen=True)
+class Need:
+    """What an adversary must have been sent."""
+
+    says: str
+    fits: Callable[[Kind], bool]  # whether a kind of message is that
+
+
+def _tells_of_rows(kind: Kind) -> bool:
+    """Whether a passive party receives numbers that other parties' rows or labels made."""
+    return kind.direction == "down" and kind.holds_floats and (kind.row_by_row or kind.one_vector)
+
+
+NEEDS = {  # the other attacks read the released model
+    "label-inference": Need("no gradient and no target and no average", _tells_of_rows),
+    "gradients": Need("no gradient", lambda kind: kind.name == GRADIENT.name),
+    "reconstruction": Need("no representation", lambda kind: kind.name == REPRESENTATION.name),
 }
 
 
@@ -157,9 +173,10 @@ def _unfit(found: Sequence[Trial], asked: Asked, parts: Split) -> list[str]:
             problems.append("attack label-inference: it names a class, and this task is regression.")
         for trial in (t for t in found if not t.protection):
             model = trial.cell.build()
-            sent = model.setup().sends
-            if attack in NEEDS and not set(NEEDS[attack]) & set(sent):
-                problems.append(f"attack {attack}: {trial.method} sends no {' and no '.join(NEEDS[attack])}.")
+            setup, need = model.setup(), NEEDS.get(attack)
+            sent = [kind for name, kind in setup.offer.kinds.items() if name in setup.sends]
+            if need is not None and not any(need.fits(kind) for kind in sent):
+                problems.append(f"attack {attack}: {trial.method} sends {need.says}.")
         who = _who(attack, parts)
         if asked.adversary is not None and asked.adversary not in who:
             problems.append(f"attack {attack}: --adversary must be one of {', '.join(who)}. Got {asked.adversary!r}.")

@@ -80,14 +80,13 @@ def best_of_tries(groups: Mapping[str, Sequence[Cell]], outcomes: Sequence[Outco
         if len(ran) == 1:
             chosen += ran
             continue
-        done = [outcome for outcome in ran if outcome.record is not None]
+        done = [(outcome, outcome.record) for outcome in ran if outcome.record is not None]
         if not done:
             chosen.append(ran[0])
             continue
-        best = max(done, key=lambda outcome: merit(outcome.record or {}))
-        assert best.record is not None
+        best, record = max(done, key=lambda one: merit(one[1]))
         changed = {k: v for k, v in best.cell.options.items() if k not in tries[0].options}
-        chosen.append(replace(best, record={**best.record, "tuned": {"tries": len(tries), "chosen": changed}}))
+        chosen.append(replace(best, record={**record, "tuned": {"tries": len(tries), "chosen": changed}}))
     listed = json.loads((folder / "comparison.json").read_text())
     write_json(folder / "comparison.json", {**listed, "cells": [outcome.cell.key for outcome in chosen]})
     return chosen

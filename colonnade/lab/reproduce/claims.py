@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from colonnade.errors import ConfigError
 from colonnade.lab.report.summary import bytes_to_target, higher_is_better
 from colonnade.lab.reproduce.form import Claim, Recipe
 from colonnade.lab.reproduce.spots import (
@@ -153,15 +154,24 @@ def _near(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
     yield from _against(made, claim, measured, data, lambda gap, mine, theirs: gap >= -claim.within)
 
 
+def _axis(claim: Claim) -> str:
+    """The axis that a claim is about."""
+    if claim.along is None:
+        raise ConfigError(
+            f"claim {claim.says!r}: the check {claim.check!r} goes along an axis. Give its name as along."
+        )
+    return claim.along
+
+
 def _trend(made: Recipe, claim: Claim, measured: Measured, data: str, sign: float) -> Pairs:
     """From the first to the last value of the axis."""
-    assert claim.along is not None
-    for lane in lanes(_spots(made, claim, measured, data), claim.along):
+    along = _axis(claim)
+    for lane in lanes(_spots(made, claim, measured, data), along):
         if len(lane) > 1:
             first, last = (values(made, spot, claim.measure) for spot in (lane[0], lane[-1]))
             gap, n, p = paired(last, first, sign * _sign(made, claim, lane[0]))
             if n:
-                yield Pair(_lane(lane, claim.along), gap, gap > claim.by, n, p)
+                yield Pair(_lane(lane, along), gap, gap > claim.by, n, p)
 
 
 def _improves(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
@@ -176,32 +186,32 @@ def _worsens(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs
 
 def _steady(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
     """Means along the axis lie within `within` of one another."""
-    assert claim.along is not None
-    for lane in lanes(_spots(made, claim, measured, data), claim.along):
+    along = _axis(claim)
+    for lane in lanes(_spots(made, claim, measured, data), along):
         means = [mean(values(made, spot, claim.measure)) for spot in lane]
         if len(means) > 1:
             spread = max(means) - min(means)
-            yield Pair(_lane(lane, claim.along), claim.within - spread, spread <= claim.within, len(lane[0].records))
+            yield Pair(_lane(lane, along), claim.within - spread, spread <= claim.within, len(lane[0].records))
 
 
 def _best_at(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
     """The best mean along the axis is at one of `value`."""
-    assert claim.along is not None
-    for lane in lanes(_spots(made, claim, measured, data), claim.along):
+    along = _axis(claim)
+    for lane in lanes(_spots(made, claim, measured, data), along):
         ranked = sorted(lane, key=lambda s: -_sign(made, claim, s) * mean(values(made, s, claim.measure)))
-        inside = [spot for spot in ranked if spot.at(claim.along) in claim.value]
+        inside = [spot for spot in ranked if spot.at(along) in claim.value]
         outside = [spot for spot in ranked if spot not in inside]
         if inside and outside:
             best, rest = (values(made, group[0], claim.measure) for group in (inside, outside))
             gap, n, p = paired(best, rest, _sign(made, claim, lane[0]))
-            what = f"{_lane(lane, claim.along)}: best at {ranked[0].at(claim.along)}"
+            what = f"{_lane(lane, along)}: best at {ranked[0].at(along)}"
             yield Pair(what, gap, ranked[0] in inside, n, p)
 
 
 def _shrinks(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
     """What a method has over another is less at the last value of the axis than at the first."""
-    assert claim.along is not None
-    for lane in lanes(_spots(made, claim, measured, data), claim.along):
+    along = _axis(claim)
+    for lane in lanes(_spots(made, claim, measured, data), along):
         for method in claim.than:
             ends = [_others(claim, measured, spot, method)[:1] for spot in (lane[0], lane[-1])]
             if len(lane) > 1 and all(ends):
@@ -212,7 +222,7 @@ def _shrinks(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs
                 ]
                 gap, n, p = paired(gains[0], gains[1])
                 if n:
-                    yield Pair(f"{_lane(lane, claim.along)}: gain over {method}", gap, gap > claim.by, n, p)
+                    yield Pair(f"{_lane(lane, along)}: gain over {method}", gap, gap > claim.by, n, p)
 
 
 def _gain(mine: Values, theirs: Values, sign: float) -> Values:

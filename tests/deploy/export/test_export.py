@@ -140,7 +140,7 @@ def test_fedonce_pca_with_host_columns_scaler_and_regression(tmp_path: Path) -> 
 
 def test_what_cannot_be_exported_is_said(tmp_path: Path, splitnn: tuple[cn.Method, Path]) -> None:
     with pytest.raises(cn.ConfigError, match="linear has no networks that could be exported"):
-        export_onnx(cn.Linear(), tmp_path / "out")
+        export_onnx(cn.Linear().fit(make_data()), tmp_path / "out")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("")
     with pytest.raises(cn.ConfigError, match="holds other files"):

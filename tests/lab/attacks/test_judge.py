@@ -16,7 +16,6 @@ from colonnade.cli import main
 from colonnade.errors import ColonnadeError, ConfigError, DataError
 from colonnade.lab.attacks import ATTACKS, Finding, Run, Witness, judge, lines, load_run
 from colonnade.lab.attacks.finding import standard_error
-from colonnade.lab.attacks.run import _attach
 from colonnade.lab.compare.tradeoff import train_and_attack
 from colonnade.lab.compare.trials import Asked, Trial
 from colonnade.lab.run.cell import Cell
@@ -31,7 +30,7 @@ def test_a_witness_keeps_what_its_party_receives_and_nothing_else() -> None:
     model = cn.SplitNN(**{**LABELLED, "epochs": 2})
     every: list[Message] = []
     shop, bank = Witness("shop"), Witness("bank", frozenset({"representation"}))
-    _attach(model, [shop, bank, every.append])  # type: ignore[list-item]
+    model.observers = (shop, bank, every.append)
     model.fit(parts.train, parts.valid)
     assert [m.kind for m in shop.messages] == [m.kind for m in every if m.receiver == "shop"]
     assert {m.receiver for m in shop.messages} == {"shop"} and {m.receiver for m in bank.messages} == {"bank"}

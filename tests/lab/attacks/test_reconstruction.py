@@ -58,7 +58,9 @@ def test_what_arrives_is_what_is_inverted() -> None:
     assert found.target == "columns of 'shop'" and found.metric == "R²"
     assert found.score > 0.99 and found.baseline < 0.2 and found.prior == 0 and found.n == 30
     assert found.advantage == pytest.approx(found.score - max(found.baseline, 0))
-    run.federation.wire.protections.append(GaussianNoise("representation", 100.0, 0))
+    noise, wire = GaussianNoise("representation", 100.0, 0), run.federation.wire
+    noise.learn(wire.kinds)
+    wire.protections.append(noise)
     (noisy,) = reconstruction(run, "bank")
     assert noisy.score < 0.3
 

@@ -11,9 +11,9 @@ import pytest
 
 from colonnade.cli import main, tradeoff_console
 from colonnade.errors import ConfigError
+from colonnade.lab.compare import tradeoff
 from colonnade.lab.compare.tradeoff import run_trials
 from colonnade.lab.compare.trials import Asked, trials
-from colonnade.lab.report import tradeoff
 from colonnade.lab.run.cell import Cell
 
 SETTING = Cell("", "breast_cancer", labels=60)

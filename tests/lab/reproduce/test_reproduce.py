@@ -20,7 +20,7 @@ from colonnade.lab.reproduce.recipe import chosen, parse, recipe
 from colonnade.lab.reproduce.reproduce import Asked, jobs_of, run_jobs
 from tests.lab.reproduce.small_recipe import content
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def with_releases(ledger: Ledger | None, method: Any) -> Ledger | None:
     A release says how much of a row a message gives away, given the network that made it; where that learnt from the
     same rows without noise, no ε holds.
     """
-    fed = None if method.fitted_ is None else method.federation_
+    fed = None if method.fitted_ is None else method.fitted_.federation
     found = [p for p in (fed.wire.protections if fed is not None else []) if isinstance(p, ClippedGaussian)]
     if not found:
         return ledger
