@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from colonnade.cli.data_sets import data as data_commands
-from colonnade.cli.deploying import export, serve
-from colonnade.cli.federate import federate
+from colonnade.cli.data_app import data as data_commands
+from colonnade.cli.deploy_app import export, serve
+from colonnade.cli.federate_app import federate
 from colonnade.cli.options import Active, Aligned, Bias, Data, Json, Labels, Parties, Rows, Settings, Tune
 
 _INTERRUPTED = 130  # how typer ends after Ctrl-C
@@ -108,7 +108,7 @@ def run(
 
     Example: colonnade run splitnn --data digits --labels 100 --set epochs=50 --out my-run
     """
-    from colonnade.cli.console import run_once
+    from colonnade.cli.run import run_once
 
     arrangement = parties, active, rows, bias
     run_once(method, data, labels, aligned, seed, arrangement, settings or [], alone, out, json_, verbose)
@@ -149,7 +149,7 @@ def compare(
 
     Example: colonnade compare --data digits --methods local,splitnn --labels 50,200 --seeds 3
     """
-    from colonnade.cli.console import compare_methods
+    from colonnade.cli.compare import compare_methods
 
     arrangement = parties, active, rows, bias
     compare_methods(
@@ -182,7 +182,7 @@ def reproduce(
 
     Example: colonnade reproduce digits --quick
     """
-    from colonnade.cli.reproduce_console import reproduce_tables
+    from colonnade.cli.reproduce import reproduce_tables
 
     reproduce_tables(
         papers or [], table, data, quick, seeds, tune, jobs, settings or [], out, record, write_docs, json_
@@ -198,7 +198,7 @@ def report(
 
     Example: colonnade report my-run --out page.html
     """
-    from colonnade.cli.console import write_page
+    from colonnade.cli.report import write_page
 
     write_page(folder, out)
 
@@ -227,7 +227,7 @@ def attack(
 
     Example: colonnade attack my-run --attack label-inference --auxiliary 80 --seeds 3
     """
-    from colonnade.cli.attack_console import attack_run
+    from colonnade.cli.attack import attack_run
 
     attack_run(folder, attacks, adversary, auxiliary, seeds, json_)
 
@@ -272,7 +272,7 @@ def tradeoff(
 
     Example: colonnade tradeoff --data breast_cancer --methods splitnn --protect iso:gradient:1 --attack gradients
     """
-    from colonnade.cli.tradeoff_console import trade_off
+    from colonnade.cli.tradeoff import trade_off
 
     trade_off(
         data, methods, protect or [], attacks or ["label-inference"], adversary, auxiliary, labels, aligned, seeds,
@@ -309,7 +309,7 @@ def advise(
 
     Example: colonnade advise digits --labels 100 --bytes 5MB
     """
-    from colonnade.cli.advisor_console import advise_on
+    from colonnade.cli.advise import advise_on
 
     arrangement = parties, active, rows, None
     advise_on(data, labels, aligned, arrangement, max_bytes, seconds, epsilon, delta, seed, seeds, every, json_)
@@ -337,7 +337,7 @@ def appraise(
 
     Example: colonnade appraise digits --party se --labels 100
     """
-    from colonnade.cli.advisor_console import appraise_party
+    from colonnade.cli.advise import appraise_party
 
     arrangement = parties, active, rows, None
     appraise_party(data, party, labels, aligned, arrangement, epsilon, delta, seed, seeds, check, json_)

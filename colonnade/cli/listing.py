@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from colonnade.cli.console import console
+from colonnade.cli.terminal import console
 from colonnade.data.datasets import DATASETS
 from colonnade.lab.run.files import write_json
 from colonnade.methods._base.families import FAMILIES

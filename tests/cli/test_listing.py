@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import colonnade as cn
-from colonnade.cli.console import console
+from colonnade.cli.terminal import console
 from colonnade.methods._base.families import FAMILIES
 
 BUNDLED = [name for name, data in cn.DATASETS.items() if not data.files]

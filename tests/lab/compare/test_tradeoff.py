@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from colonnade.cli import main, tradeoff_console
+from colonnade.cli import main
+from colonnade.cli import tradeoff as command
 from colonnade.errors import ConfigError
 from colonnade.lab.compare import tradeoff
 from colonnade.lab.compare.tradeoff import run_trials
@@ -171,6 +172,6 @@ def test_the_command_refuses_before_it_writes(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(("seeds", "leaks"), [(1, False), (1, True), (3, False), (3, True)])
 def test_the_legend_explains_the_marks_that_occur(seeds: int, leaks: bool) -> None:
     spot: Any = SimpleNamespace(std=lambda name: 0.1 if seeds > 1 else None, leaks=leaks)
-    legend = tradeoff_console._legend([spot])
+    legend = command._legend([spot])
     assert ("standard deviation over seeds" in legend) == (seeds > 1)
     assert ("*:" in legend) == leaks and "± of an advantage" in legend

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from colonnade.cli import main
-from colonnade.cli.console import console
+from colonnade.cli.terminal import console
 from colonnade.errors import ConfigError
 from colonnade.lab.compare import compare
 from colonnade.lab.compare.tuning import merit

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from colonnade.cli.serve_command import greeting
+from colonnade.cli.serve import greeting
 from colonnade.deploy.serve.cache import Cache
 from colonnade.deploy.serve.predictor import GatheringPredictor
 from colonnade.deploy.serve.server import Settings, serve

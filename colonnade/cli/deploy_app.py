@@ -24,7 +24,7 @@ def export(
 
     Example: colonnade export my-run --onnx my-run/onnx
     """
-    from colonnade.cli.export_command import export_model
+    from colonnade.cli.export import export_model
 
     export_model(folder, onnx, categories, atol)
 
@@ -49,7 +49,7 @@ def serve(
     Example: colonnade serve my-run --data digits, then
     curl -d '{"ids": [3, 14]}' -H 'content-type: application/json' http://127.0.0.1:8000/predict
     """
-    from colonnade.cli.serve_command import serve_model
+    from colonnade.cli.serve import serve_model
     from colonnade.deploy.serve.server import Settings, read_token
 
     settings = Settings(

@@ -13,7 +13,8 @@ from rich.box import SIMPLE_HEAD, Box
 from rich.console import Console
 from rich.table import Table
 
-from colonnade.cli.console import console, print_summary, print_table
+from colonnade.cli.compare import print_summary
+from colonnade.cli.terminal import console, print_table
 from colonnade.methods.local import Local
 
 TINY = ["--set", "epochs=2", "--set", "hidden=[8]", "--set", "width=4"]
@@ -129,7 +130,8 @@ def test_a_terminal_without_colour_gets_none(
         monkeypatch.delenv("NO_COLOR", raising=False)
     screen = io.StringIO()
     terminal = Console(file=screen, force_terminal=True, color_system="standard", width=40, highlight=False)
-    monkeypatch.setattr("colonnade.cli.console.console", terminal)
+    for module in ("run", "report", "terminal"):
+        monkeypatch.setattr(f"colonnade.cli.{module}.console", terminal)
     assert colonnade(*RUN)[0] == 0
     shown = screen.getvalue()
     assert "\x1b[1m" in shown  # it is a terminal: the score is bold

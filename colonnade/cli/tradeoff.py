@@ -11,7 +11,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from colonnade.cli.arguments import check_json, check_out, fraction_of, method_names, number_of
-from colonnade.cli.console import console, print_table, progress, write_page
+from colonnade.cli.report import write_page
+from colonnade.cli.terminal import console, print_table, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.lab.compare.compare import Outcome
 from colonnade.lab.compare.tradeoff import run_trials

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from colonnade.cli import main
-from colonnade.cli.advisor_console import bytes_of
+from colonnade.cli.advise import bytes_of
 from colonnade.lab.advisor import probes
 from colonnade.methods.registry import METHODS
 

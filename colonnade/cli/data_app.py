@@ -78,7 +78,7 @@ def list_(
     from rich.markup import escape
     from rich.table import Table
 
-    from colonnade.cli.console import console, print_table
+    from colonnade.cli.terminal import console, print_table
     from colonnade.data.datasets.download import inventory
     from colonnade.data.datasets.place import data_folder
     from colonnade.lab.run.files import write_json

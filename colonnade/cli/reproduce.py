@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from colonnade.cli.console import console, progress
+from colonnade.cli.terminal import console, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.lab.compare.compare import Outcome
 from colonnade.lab.report.reproduction import CLAIM_HEADS, NUMBER_HEADS, about, claim_row, heading, number_row

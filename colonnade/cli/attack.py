@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from colonnade.cli.arguments import check_json
-from colonnade.cli.console import console, print_table
+from colonnade.cli.terminal import console, print_table
 from colonnade.errors import ConfigError, raise_all
 from colonnade.lab.attacks import judge, lines, load_run
 from colonnade.lab.run.files import write_json

@@ -88,7 +88,7 @@ def train(
 
     Example: colonnade federate train kits/bank --set epochs=20
     """
-    from colonnade.cli.federate_console import train_and_show
+    from colonnade.cli.federate_train import train_and_show
     from colonnade.sites.training.training import Faults
 
     faults = Faults(lost, patience)  # type: ignore[arg-type]  # it looks at it
@@ -108,7 +108,7 @@ def align(
 
     Example: colonnade federate align kits/bank
     """
-    from colonnade.cli.federate_commands import align_and_show
+    from colonnade.cli.federate_predict import align_and_show
 
     align_and_show(kit, site, size, json_)
 
@@ -133,7 +133,7 @@ def predict(
 
     Example: colonnade federate predict kits/bank --out predictions.csv
     """
-    from colonnade.cli.federate_commands import predict_and_show
+    from colonnade.cli.federate_predict import predict_and_show
 
     predict_and_show(kit, site, run, ids, out, wait, json_)
 
@@ -160,7 +160,7 @@ def serve(
 
     Example: colonnade federate serve kits/bank
     """
-    from colonnade.cli.federate_commands import serve_and_show
+    from colonnade.cli.federate_predict import serve_and_show
     from colonnade.deploy.serve.cache import Cache
     from colonnade.deploy.serve.server import Settings, read_token
 
@@ -177,7 +177,7 @@ def status(kit: Kit) -> None:
 
     Example: colonnade federate status kits/bank
     """
-    from colonnade.cli.federate_console import show_status
+    from colonnade.cli.federate_train import show_status
 
     show_status(kit)
 

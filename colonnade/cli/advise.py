@@ -13,7 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from colonnade.cli.arguments import Arrangement, arranged, check_json, fraction_of, number_of
-from colonnade.cli.console import console, print_table, progress
+from colonnade.cli.terminal import console, print_table, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.lab.advisor.advice import Advice
 from colonnade.lab.advisor.advise import advise

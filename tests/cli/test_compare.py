@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from colonnade.cli.console import console, print_summary
+from colonnade.cli.compare import print_summary
+from colonnade.cli.terminal import console
 from tests.lab.report.test_summary import three_kinds
 
 
