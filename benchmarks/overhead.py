@@ -151,7 +151,8 @@ def measure(shape: Shape, rounds: int = ROUNDS) -> None:
         bare.append(seconds_of(split, shape.epochs))
     fit = median_with_interval([a / b for a, b in zip(ours, base, strict=True)])
     loop = median_with_interval([a / b for a, b in zip(bare, base, strict=True)])
-    print(f"{shape.title:<28} plain {1000 * np.median(base):7.2f} ms   fit {fit}   split loop {loop}   (bar {shape.bar})")
+    plain_ms = 1000 * np.median(base)
+    print(f"{shape.title:<28} plain {plain_ms:7.2f} ms   fit {fit} (bar {shape.bar})   split loop {loop}")
 
 
 def main() -> None:

@@ -39,11 +39,8 @@ class Table:
 
         A batch of a wide table is megabytes; handing them back and forth to the system costs a tenth of a step.
         """
-        return tuple(
-            self._gather(name, source, positions)
-            for name, source in (("x", self.x), ("codes", self.codes))
-            if source is not None
-        )
+        x = self._gather("x", self.x, positions)
+        return (x,) if self.codes is None else (x, self._gather("codes", self.codes, positions))
 
     def _gather(self, name: str, source: Tensor, positions: Tensor) -> Tensor:
         key = (name, len(positions))

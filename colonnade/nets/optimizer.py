@@ -44,8 +44,8 @@ class DirectAdam(torch.optim.Adam):
 
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """One update."""
-        gradients = [[p.grad for p in group["params"]] for group in self.param_groups]
-        if self._lists is None or closure is not None or any(g is None for part in gradients for g in part):
+        gradients = self._gradients()
+        if self._lists is None or gradients is None or closure is not None:
             super().step(closure)
             self._lists = self._prepared()
             return
@@ -55,7 +55,7 @@ class DirectAdam(torch.optim.Adam):
             ):
                 torch._foreach_add_(steps, 1)
                 torch._fused_adam_(
-                    parameters, given, means, squares, [], steps,  # type: ignore[arg-type]
+                    parameters, given, means, squares, [], steps,
                     lr=group["lr"], beta1=group["betas"][0], beta2=group["betas"][1],
                     weight_decay=group["weight_decay"], eps=group["eps"], amsgrad=False, maximize=False,
                 )  # fmt: skip
@@ -72,6 +72,18 @@ class DirectAdam(torch.optim.Adam):
         """Take a saved state; the tensors are others from here on."""
         super().load_state_dict(state_dict)
         self._lists = None
+
+    def _gradients(self) -> list[list[Tensor]] | None:
+        """The gradients of each group; None where a parameter has none."""
+        found = []
+        for group in self.param_groups:
+            given = []
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    return None
+                given.append(parameter.grad)
+            found.append(given)
+        return found
 
     def _prepared(self) -> list[tuple[list[Tensor], ...]] | None:
         """The lists that the kernel reads; None while some parameter has had no gradient, or has another type."""

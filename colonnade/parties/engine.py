@@ -36,9 +36,8 @@ class Requests:
 
     def message(self, name: str) -> Message:
         """What one party gets."""
-        return Message(
-            self.kind, self.sender, name, self.phase, of_party(self.tensors, name), settings_of(self.values, name)
-        )
+        values = settings_of(self.values, name) if self.values else {}
+        return Message(self.kind, self.sender, name, self.phase, of_party(self.tensors, name), values)
 
 
 @dataclass(slots=True)

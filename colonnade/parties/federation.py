@@ -84,8 +84,12 @@ class Federation:
         """An operation of the run, and what is put to whom."""
         operation = self.engine.offer.operation(name)
         declared = operation.asks.tensors
-        tensors = {k: v for k, v in content.items() if k in declared and v is not None}
-        values = {k: v for k, v in content.items() if k not in declared}
+        tensors, values = {}, {}
+        for key, given in content.items():
+            if key not in declared:
+                values[key] = given
+            elif given is not None:
+                tensors[key] = given
         self.wire.count_round(self._phase)
         names = _addressed(self.passive, tensors)
         return operation, Requests(operation.asks.name, self.active.name, self._phase, names, tensors, values)  # type: ignore[arg-type]
@@ -93,9 +97,9 @@ class Federation:
 
 def _addressed(passive: tuple[str, ...], tensors: Mapping[str, Given]) -> tuple[str, ...]:
     """The parties that there is something for: those of each mapping, if tensors come by party alone."""
-    by_party = [given for given in tensors.values() if isinstance(given, Mapping)]
-    if len(by_party) < len(tensors) or not by_party:
-        return passive
-    if all(len(given) == len(passive) for given in by_party):
-        return passive
-    return tuple(name for name in passive if any(name in given for given in by_party))
+    some: set[str] = set()
+    for given in tensors.values():
+        if not isinstance(given, Mapping) or len(given) == len(passive):
+            return passive
+        some.update(given)
+    return tuple(name for name in passive if name in some) if tensors else passive

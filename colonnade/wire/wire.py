@@ -121,11 +121,18 @@ class Wire:
             values: their settings; a mapping has one for each party.
         """
         settings = tuple((name, repr(value)) for name, value in values.items()) if values else ()
-        key = (kind, phase, parties, tuple((name, _shape(given)) for name, given in content.items()), settings)
+        shapes: list[Hashable] = []
+        sound = True
+        for name, given in content.items():
+            shapes += (name, type(given))
+            for tensor in _tensors(given):
+                shapes += (tensor.dtype, tensor.shape)
+                sound = sound and not tensor.requires_grad and (not tensor.is_floating_point() or _finite(tensor))
+        key = (kind, phase, parties, settings, *shapes)
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = self._group(kind, phase, parties, content, values)
-        if not all(_sound(tensor) for given in content.values() for tensor in _tensors(given)):
+        if not sound:
             self._name_culprit(group, parties, content)
         self._count_group(group)
 
@@ -137,7 +144,8 @@ class Wire:
     def count_round(self, phase: str) -> None:
         """Count one exchange with the passive parties, all at once."""
         self.traffic.count_round(phase)
-        self._note(partial(self.count_round, phase))
+        if self._noted is not None:
+            self._note(partial(self.count_round, phase))
 
     @contextmanager
     def noted(self) -> Iterator[list[Callable[[], None]]]:
@@ -212,8 +220,12 @@ class Wire:
 
 def of_party(content: Content, party: str) -> dict[str, Tensor]:
     """One party's tensors of a content; those that it is not given are left out."""
-    given = {name: part if isinstance(part, Tensor) else part.get(party) for name, part in content.items()}
-    return {name: tensor for name, tensor in given.items() if tensor is not None}
+    found = {}
+    for name, given in content.items():
+        tensor = given if isinstance(given, Tensor) else given.get(party)
+        if tensor is not None:
+            found[name] = tensor
+    return found
 
 
 def settings_of(values: Mapping[str, object], party: str) -> dict[str, Value]:
@@ -253,25 +265,11 @@ def check(message: Message, kind: Kind) -> None:
             )
 
 
-def _shape(given: Tensor | Mapping[str, Tensor]) -> Hashable:
-    """What messages of equal size have in common."""
-    if isinstance(given, Tensor):
-        return given.dtype, given.shape
-    if isinstance(given, Stacked):
-        return given.tensor.dtype, given.tensor.shape
-    return tuple((tensor.dtype, tensor.shape) for tensor in given.values())
-
-
 def _tensors(given: Tensor | Mapping[str, Tensor]) -> Iterable[Tensor]:
-    """Each tensor once."""
+    """Each tensor once; a stack is one, which has an axis more than a party's own."""
     if isinstance(given, Tensor):
         return (given,)
     return (given.tensor,) if isinstance(given, Stacked) else given.values()
-
-
-def _sound(tensor: Tensor) -> bool:
-    """Whether a tensor has no autograd graph, and finite numbers alone."""
-    return not tensor.requires_grad and (not tensor.is_floating_point() or _finite(tensor))
 
 
 def _bare(message: Message) -> Message:

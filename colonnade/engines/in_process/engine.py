@@ -101,10 +101,11 @@ class InProcess:
             at_once = next(iter(waiting.values())).owner(operation).at_once(operation, waiting, requests)
             replies.update(dict.fromkeys(at_once))
         for name, party in waiting.items():
-            if name not in replies:
-                started = time.perf_counter()
-                replies[name] = party.carry_out(operation)(requests.message(name))
-                self._spent[name] += time.perf_counter() - started
+            if name in replies:
+                continue
+            started = time.perf_counter()
+            replies[name] = party.carry_out(operation)(requests.message(name))
+            self._spent[name] += time.perf_counter() - started
 
     def _up_together(self, operation: Operation, requests: Requests, answer: Mapping[str, Tensor] | None) -> Answers:
         """The answer of all parties as one."""
@@ -122,13 +123,15 @@ class InProcess:
         if kind is None:
             return Answers()
         answered: dict[str, Reply] = {}
+        punctual, valued = self.punctual, False
         for name in requests.names:
             reply = replies[name]
             if reply is None:
                 raise WireError(f"party {name!r} gave no answer to {operation.name!r}, which has one.")
-            if not self._is_late(operation, name):
+            if punctual or not self._is_late(operation, name):
                 answered[name] = reply
-        if apart or any(reply.values for reply in answered.values()):
+                valued = valued or bool(reply.values)
+        if apart or valued:
             up, me, phase = self.wire.carry, requests.sender, requests.phase
             return gathered({
                 name: up(Message(kind.name, name, me, phase, dict(reply.tensors), dict(reply.values)))

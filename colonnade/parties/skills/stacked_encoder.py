@@ -18,6 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from colonnade.data.table import Table
 from colonnade.errors import WireError
 from colonnade.nets.optimizer import make_optimizer
 from colonnade.nets.tabular import TabularEncoder
@@ -59,7 +60,10 @@ class EncoderStack:
     @property
     def intact(self) -> bool:
         """Whether no party got another encoder since."""
-        return all(party.encoder is encoder for party, encoder in zip(self.parties, self.encoders, strict=True))
+        for party, encoder in zip(self.parties, self.encoders, strict=True):  # noqa: SIM110  at each call; no generator
+            if party.encoder is not encoder:
+                return False
+        return True
 
     def encode(self, table: str, rows: Tensor) -> Tensor:
         """Rows (B,) of every party, or (K, B) with rows of its own for each → (K, B, D)."""
@@ -74,15 +78,22 @@ class EncoderStack:
         """All parties' rows in one tensor, and where each party's rows begin; made once per table."""
         found = self.tables.get(name)
         tables = [party.tables[name] for party in self.parties]
-        if found is None or any(
-            t.x.untyped_storage().data_ptr() != found[0].untyped_storage().data_ptr() for t in tables
-        ):
+        if found is None or not _share(tables, found[0]):
             joint = torch.cat([t.x for t in tables])  # (ΣN, F)
             starts = torch.tensor([0, *(len(t) for t in tables[:-1])], device=joint.device).cumsum(0)[:, None]  # (K, 1)
             for party, start in zip(self.parties, starts[:, 0].tolist(), strict=True):
                 party.tables[name] = type(tables[0])(joint[start : start + len(party.tables[name])])
             found = self.tables[name] = (joint, starts)
         return found
+
+
+def _share(tables: Sequence[Table], joint: Tensor) -> bool:
+    """Whether the tables are still slices of one tensor."""
+    place = joint.untyped_storage().data_ptr()
+    for table in tables:  # noqa: SIM110  at each batch; no generator
+        if table.x.untyped_storage().data_ptr() != place:
+            return False
+    return True
 
 
 class StackedEncoding:
@@ -156,7 +167,7 @@ class StackedSplit:
         together = isinstance(given, Stacked) and given.names == self.stack.names
         gradient = given.tensor if together else torch.stack([given[name] for name in self.stack.names])  # type: ignore
         self.optimizer.zero_grad()  # type: ignore[union-attr]
-        self.output.backward(gradient)  # type: ignore[union-attr, no-untyped-call]
+        self.output.backward(gradient)  # type: ignore[union-attr]
         self.optimizer.step()  # type: ignore[union-attr]
         self.output = None
 
