@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from colonnade.methods.fedhssl.averaging import enrol
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -25,7 +26,6 @@ from benchmarks.overhead import make, report
 from benchmarks.timing import seconds
 from colonnade.data.table import Table
 from colonnade.engines.in_process.engine import InProcess
-from colonnade.methods.fedhssl.averaging import enrol
 from colonnade.objectives.augment import replace
 from colonnade.parties.skills.towers import Towers
 from colonnade.seeds import generator

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import torch
+from colonnade.engines.in_process.side_by_side import learn_side_by_side, learn_together
 
 import colonnade as cn
-from colonnade.engines.in_process.side_by_side import learn_side_by_side, learn_together
 from colonnade.objectives.training import Lesson
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from colonnade.parties.stacked import Stacked
 
 import colonnade as cn
 from colonnade.engines.in_process.engine import InProcess
 from colonnade.errors import WireError
-from colonnade.parties.stacked import Stacked
 from colonnade.wire.wire import Wire
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from colonnade.methods._base.pretrained import PretrainedMethod
+
 import colonnade as cn
 from colonnade.methods._base.network import NetworkMethod
-from colonnade.methods._base.pretrained import PretrainedMethod
 
 NETWORK: dict[str, Any] = {"hidden": (24,), "width": 12, "epochs": 30, "batch_size": 32, "learning_rate": 0.01}
 PRETRAINED: dict[str, Any] = {"pretrain_epochs": 4, "pretrain_batch_size": 64}

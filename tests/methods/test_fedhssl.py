@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from colonnade.methods.fedhssl.averaging import Averaging, enrol
 from torch import nn
 
 import colonnade as cn
 from colonnade.engines.in_process.engine import InProcess
-from colonnade.methods.fedhssl.averaging import Averaging, enrol
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.nets.two_towers import TwoTowers
 from colonnade.objectives.augment import split_two

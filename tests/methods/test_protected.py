@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from colonnade.methods._base.federated import FederatedMethod
 
 import colonnade as cn
-from colonnade.methods._base.federated import FederatedMethod
 from colonnade.wire.message import Message
 from colonnade.wire.protections.text import FLOATS
 from colonnade.wire.wire import Wire

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from colonnade.sites.alignment import frames as align
-from colonnade.wire.codec import PRECISIONS, encode, pack
-from colonnade.wire.message import KINDS, Message
+from colonnade.wire.codec import PRECISIONS, encode
+from colonnade.wire.message import Message
+from tests.declared import KINDS, packed
 
 BANK, SHOP = "bank", "shop"
 ODD: tuple[Any, ...] = (
@@ -109,7 +110,7 @@ class Frames(Mutations):
         super().__init__(seed)
         generator = torch.Generator().manual_seed(seed)
         self.known = [
-            valid_of(pack(example(kind, rows, generator), precision))
+            valid_of(packed(example(kind, rows, generator), precision))
             for kind in KINDS for precision in PRECISIONS for rows in (0, 1, 5, 9)
         ]  # fmt: skip
         self.changes: tuple[Callable[[Valid], bytes], ...] = (
@@ -212,7 +213,7 @@ class Frames(Mutations):
         """A valid frame of a megabyte, of numbers that are unpacked to as many as can be."""
         message = example("gradient", 1, torch.Generator())
         message.tensors["gradient"] = torch.ones(self.draw.choice((1000, 5000)), 200)
-        return encode(pack(message, self.draw.choice(PRECISIONS)))
+        return encode(packed(message, self.draw.choice(PRECISIONS)))
 
 
 class Parts(Mutations):

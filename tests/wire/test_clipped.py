@@ -9,15 +9,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colonnade.wire import Message, Wire
+from colonnade.wire import Message
 from colonnade.wire.protections import ClippedGaussian
+from tests.declared import knowing, make_wire
 from tests.wire.test_protection import representation
 
 N = 400 * 500
+clipped_of = knowing(ClippedGaussian)
 
 
 def noiseless(clip: float) -> ClippedGaussian:
-    return ClippedGaussian("representation", 1e-20, 0, clip=clip)
+    return clipped_of("representation", 1e-20, 0, clip=clip)
 
 
 @settings(max_examples=60, deadline=None)
@@ -43,7 +45,7 @@ def test_no_row_leaves_longer_than_the_clip(rows: int, width: int, clip: float, 
 @pytest.mark.parametrize("clip, sigma", [(1.0, 0.5), (0.2, 3.0)])
 def test_the_noise_is_sigma_times_the_clip(clip: float, sigma: float) -> None:
     h = torch.randn(400, 500, generator=torch.Generator().manual_seed(0))
-    got = ClippedGaussian("representation", sigma, 4, clip=clip).apply(representation(h)).tensors["representation"]
+    got = clipped_of("representation", sigma, 4, clip=clip).apply(representation(h)).tensors["representation"]
     noise = got - h * (clip / torch.linalg.vector_norm(h, dim=1, keepdim=True))
     assert abs(noise.mean().item()) < 5 * sigma * clip / math.sqrt(N)
     assert abs(noise.std().item() / (sigma * clip) - 1) < 5 / math.sqrt(2 * N)
@@ -63,8 +65,8 @@ def gradient(rows: int, party: str = "shop") -> Message:
 
 
 def spent(kind: str, *messages: Message) -> list[tuple[str, str, float, int]]:
-    protection = ClippedGaussian(kind, 1.5, 0, clip=2.0)
-    wire = Wire(protections=[protection])
+    protection = clipped_of(kind, 1.5, 0, clip=2.0)
+    wire = make_wire(protections=[protection])
     for message in messages:
         wire.carry(message)
     return protection.spent()
@@ -102,14 +104,14 @@ def test_messages_whose_rows_are_unknown_count_for_every_row() -> None:
 
 
 def test_only_what_is_protected_is_counted() -> None:
-    protection = ClippedGaussian("representation", 1.0, 0, frozenset({"train"}))
+    protection = clipped_of("representation", 1.0, 0, frozenset({"train"}))
     for message in (ask([0]), answer(1), gradient(1), answer(4, phase="predict"), answer(1, phase="train 2")):
         protection.apply(message)
     assert protection.spent() == [("shop", "train", 1.0, 1), ("shop", "train 2", 1.0, 1)]
 
 
 def test_the_record_names_the_guarantee_and_the_releases() -> None:
-    protection = ClippedGaussian("representation", 0.5, 0, frozenset({"train"}), clip=2.0)
+    protection = clipped_of("representation", 0.5, 0, frozenset({"train"}), clip=2.0)
     protection.apply(ask([0]))
     protection.apply(answer(1))
     assert protection.describe() == {

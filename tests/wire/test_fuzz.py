@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from colonnade.errors import WireError
 from colonnade.sites.alignment import frames as align
-from colonnade.wire.codec import MAX_HEADER, PRECISIONS, Precision, decode, encode, pack
+from colonnade.wire.codec import MAX_HEADER, PRECISIONS, Precision, decode, encode
 from colonnade.wire.envelope import open_reply, open_request
 from colonnade.wire.guard import open_frame
-from colonnade.wire.message import KINDS, Message
-from colonnade.wire.wire import Wire
+from colonnade.wire.message import Message
+from tests.declared import KINDS, make_wire, packed
 from tests.wire.malformed import BANK, SHOP, Frames, Parts, joined
 from tests.wire.malformed import example as message_of
 
@@ -44,8 +44,8 @@ def opened(frame: bytes, kind: str, precision: Precision = "float32") -> Message
     up = KINDS[kind].direction == "up"
     ends = (SHOP, BANK) if up else (BANK, SHOP)
     try:
-        packed = open_frame(frame, *ends, "up" if up else "down", largest=LARGEST, precision=precision)
-        return Wire(precision=precision, active=BANK).receive(packed)
+        packed = open_frame(frame, *ends, "up" if up else "down", kinds=KINDS, largest=LARGEST, precision=precision)
+        return make_wire(precision=precision, active=BANK).receive(packed)
     except WireError:
         return None
 
@@ -116,7 +116,7 @@ def test_headers_of_any_json_are_refused(header: dict[str, Any], payload: Any, d
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_passes_as_it_is(kind: str, precision: Precision) -> None:
     sent = message_of(kind, 5, torch.Generator().manual_seed(0))
-    received = opened(encode(pack(sent, precision)), kind, precision)
+    received = opened(encode(packed(sent, precision)), kind, precision)
     assert received is not None and received.values == sent.values and received.tensors.keys() == sent.tensors.keys()
 
 
@@ -131,7 +131,7 @@ def test_every_kind_passes_as_it_is(kind: str, precision: Precision) -> None:
 )
 def test_headers_that_were_once_taken(tensors: Any, what: str) -> None:
     with pytest.raises(WireError, match=what):
-        open_frame(joined(ROWS, tensors, b""), BANK, SHOP, "down", largest=LARGEST)
+        open_frame(joined(ROWS, tensors, b""), BANK, SHOP, "down", kinds=KINDS, largest=LARGEST)
 
 
 @pytest.mark.parametrize("shape", [[0, 2**62], [2**40, 0], [0, 2**63]])
@@ -139,7 +139,7 @@ def test_a_tensor_without_numbers_is_not_as_long_as_it_likes(shape: list[int]) -
     header = {**ROWS, "kind": "gradient"}
     frame = joined(header, {"gradient": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}, b"")
     with pytest.raises(WireError, match="without a number"):
-        open_frame(frame, BANK, SHOP, "down", largest=LARGEST)
+        open_frame(frame, BANK, SHOP, "down", kinds=KINDS, largest=LARGEST)
 
 
 def test_strides_beyond_64_bits_are_refused() -> None:
@@ -152,7 +152,7 @@ def test_strides_beyond_64_bits_are_refused() -> None:
 def test_numbers_without_bound_are_no_settings(value: Any) -> None:
     frame = joined({**ROWS, "values": {"table": value}}, None, b"")
     with pytest.raises(WireError, match=r"too large|infinity"):
-        open_frame(frame, BANK, SHOP, "down", largest=LARGEST)
+        open_frame(frame, BANK, SHOP, "down", kinds=KINDS, largest=LARGEST)
 
 
 @pytest.mark.parametrize("item", ["[]", "[[]]", "{}", '"ab"', '{"a":0}', "1e9", "12345678901"])

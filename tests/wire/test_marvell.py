@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from colonnade.errors import ConfigError
-from colonnade.wire import Message, Wire
+from colonnade.wire import Message
 from colonnade.wire.protections import Marvell
 from colonnade.wire.protections.marvell import Shape, best_shape
+from tests.declared import make_wire
 
 
 def slow_sum_kl(means: list[np.ndarray], covariances: list[np.ndarray]) -> float:
@@ -58,7 +59,7 @@ def batch(rows: int = 4000, width: int = 6) -> tuple[torch.Tensor, torch.Tensor]
 
 
 def carried(protection: Marvell, g: torch.Tensor) -> torch.Tensor:
-    wire = Wire(protections=[protection])
+    wire = make_wire(protections=[protection])
     wire.carry(Message("rows", "bank", "shop", "train", {"rows": torch.arange(len(g), dtype=torch.int32)}))
     return wire.carry(Message("gradient", "bank", "shop", "train", {"gradient": g})).tensors["gradient"]
 

@@ -9,9 +9,10 @@ import torch
 
 import colonnade as cn
 from colonnade.errors import WireError
-from colonnade.wire import KINDS, Message, Traffic, Wire
-from colonnade.wire.codec import encode, pack
-from colonnade.wire.message import Kind
+from colonnade.wire import Message, Traffic, Wire
+from colonnade.wire.codec import encode
+from colonnade.wire.kind import Kind
+from tests.declared import KINDS, make_wire, packed
 
 
 def representation(h: torch.Tensor, phase: str = "train", sender: str = "shop") -> Message:
@@ -24,7 +25,7 @@ def gradient(g: torch.Tensor, phase: str = "train", receiver: str = "shop") -> M
 
 with_graph = torch.ones(2, 3, requires_grad=True) * 2
 REFUSED = [
-    (Message("labels", "bank", "shop", "train"), "'bank' sent the undeclared kind 'labels'. Declared: plan, shape"),
+    (Message("labels", "bank", "shop", "train"), "'bank' sent the undeclared kind 'labels'. Declared in this run: "),
     (
         Message("gradient", "bank", "shop", "train", {"labels": torch.ones(2, 3)}),
         "gradient from 'bank' to 'shop' carries the undeclared tensor 'labels'. Declared: gradient.",
@@ -61,7 +62,7 @@ REFUSED = [
 @pytest.mark.parametrize(("message", "text"), REFUSED)
 def test_what_is_not_declared_does_not_cross(message: Message, text: str, precision: str) -> None:
     seen: list[Message] = []
-    wire = Wire(precision=precision, observers=[seen.append])
+    wire = make_wire(precision=precision, observers=[seen.append])
     with pytest.raises(WireError) as caught:
         wire.carry(message)
     assert text in str(caught.value)
@@ -70,16 +71,16 @@ def test_what_is_not_declared_does_not_cross(message: Message, text: str, precis
 
 def test_large_numbers_are_not_taken_for_infinity() -> None:
     h = torch.full((4, 4), 3e38)  # the sum is infinite, no element is
-    assert torch.equal(Wire().carry(representation(h)).tensors["representation"], h)
+    assert torch.equal(make_wire().carry(representation(h)).tensors["representation"], h)
 
 
 def test_nothing_is_copied_when_nothing_is_rounded() -> None:
     message = representation(torch.ones(2, 3))
-    assert Wire().carry(message) is message
+    assert make_wire().carry(message) is message
 
 
 def test_traffic_by_hand() -> None:
-    wire = Wire()
+    wire = make_wire()
     h, g = torch.ones(4, 3), torch.ones(4, 3)
     up = [representation(h, sender=name) for name in ("shop", "telco")]
     down = [gradient(g, receiver=name) for name in ("shop", "telco")]
@@ -110,7 +111,7 @@ def test_traffic_by_hand() -> None:
 
 
 def test_traffic_survives_json() -> None:
-    wire = Wire()
+    wire = make_wire()
     wire.carry(representation(torch.ones(2, 2)))
     wire.carry(gradient(torch.ones(2, 2), phase="tune"))
     for phase in ("train", "train", "tune", "silent"):
@@ -137,7 +138,7 @@ def test_rounds_of_a_training_by_hand(data: cn.VerticalData) -> None:
 
 
 def test_the_audit_log_counts_and_holds_no_values() -> None:
-    wire = Wire()
+    wire = make_wire()
     for _ in range(3):
         wire.carry(representation(torch.full((4, 3), 0.123456)))
     wire.carry(Message("order", "bank", "shop", "train", {}, {"learning_rate": 0.987654}))
@@ -155,7 +156,7 @@ def test_the_audit_log_counts_and_holds_no_values() -> None:
 @pytest.mark.parametrize(("precision", "off"), [("float16", 1e-3), ("int8", 1e-2)])
 def test_only_lossy_kinds_are_rounded_and_the_receiver_sees_it(precision: str, off: float) -> None:
     seen: list[Message] = []
-    wire = Wire(precision=precision, observers=[seen.append])
+    wire = make_wire(precision=precision, observers=[seen.append])
     h = torch.rand(5, 7, generator=torch.Generator().manual_seed(0))
     message = representation(h)
     got = wire.carry(message).tensors["representation"]
@@ -163,18 +164,18 @@ def test_only_lossy_kinds_are_rounded_and_the_receiver_sees_it(precision: str, o
     torch.testing.assert_close(got, h, atol=off, rtol=off)
     assert torch.equal(message.tensors["representation"], h)  # the sender's own is untouched
     assert torch.equal(seen[0].tensors["representation"], got)
-    assert wire.traffic.bytes == len(encode(pack(message, precision))) < len(encode(message))
+    assert wire.traffic.bytes == len(encode(packed(message, precision))) < len(encode(message))
     rows = Message("rows", "bank", "shop", "train", {"rows": torch.arange(1000)})
     assert torch.equal(wire.carry(rows).tensors["rows"], torch.arange(1000))
     order = wire.carry(Message("order", "bank", "shop", "train", {}, {"learning_rate": 1 / 3}))
     assert order.values == {"learning_rate": 1 / 3}
 
 
-def test_a_kind_with_floats_that_is_not_lossy_stays_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "exact", Kind("up", "for this test", tensors={"x": ("float", 1)}))
+def test_a_kind_with_floats_that_is_not_lossy_stays_exact() -> None:
+    exact = Kind("exact", "up", "for this test", tensors={"x": ("float", 1)})
     x = torch.rand(9)
     message = Message("exact", "shop", "bank", "train", {"x": x})
-    assert torch.equal(Wire(precision="int8").carry(message).tensors["x"], x)
+    assert torch.equal(Wire({"exact": exact}, "int8").carry(message).tensors["x"], x)
 
 
 def test_every_kind_says_what_it_is_for() -> None:

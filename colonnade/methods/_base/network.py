@@ -38,7 +38,8 @@ def network_problems(method: Method) -> list[str]:
     if "protect" not in options:
         return []
     setup = method.setup()
-    return find_problems(options["protect"], method.name, setup.sends, setup.mixed(options), setup.lacks)
+    exact = [kind.name for kind in setup.offer.kinds.values() if not kind.holds_floats]
+    return find_problems(options["protect"], method.name, setup.sends, setup.mixed(options), setup.lacks, exact)
 
 
 def start(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from colonnade.errors import ConfigError, did_you_mean
 from colonnade.wire.protection import GaussianNoise, Iso, Noise
@@ -81,6 +82,7 @@ def find_problems(
     sent: Mapping[str, tuple[str, ...]],
     mixed: Mapping[str, str],
     lacks: Mapping[str, str],
+    exact: Collection[str] = (),
 ) -> list[str]:
     """What is wrong with the option `protect` of a method, all at once.
 
@@ -90,6 +92,7 @@ def find_problems(
         sent: kinds with real numbers that it sends, and in which phases.
         mixed: kinds whose rows depend on the other rows of a batch, and why.
         lacks: why it does not send some other kinds, and what changes that.
+        exact: kinds without real numbers that it sends.
     """
     try:
         entries = listed(protect)
@@ -98,7 +101,7 @@ def find_problems(
     problems = []
     for entry in entries:
         try:
-            problems += _unfit(entry, parse(entry), method, sent, mixed, lacks)
+            problems += _unfit(entry, parse(entry), method, sent, mixed, lacks, exact)
         except ConfigError as error:
             problems.append(str(error))
     return problems
@@ -111,11 +114,16 @@ def _unfit(
     sent: Mapping[str, tuple[str, ...]],
     mixed: Mapping[str, str],
     lacks: Mapping[str, str],
+    exact: Collection[str],
 ) -> list[str]:
     """What the method has no message for, or the protection no meaning."""
     kind = wanted.kind
+    if kind in exact:
+        sends = f"It sends {', '.join(sent)}."
+        return [f"protect {entry!r}: {kind!r} is no kind of message that holds real numbers. {sends}"]
     if kind not in sent:
-        hint = lacks.get(kind, f"It sends {', '.join(sent)}.")
+        near = [] if kind in lacks else get_close_matches(kind, sent, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else lacks.get(kind, f"It sends {', '.join(sent)}.")
         return [f"protect {entry!r}: {method} sends no {kind}, so this would protect nothing. {hint}"]
     problems = []
     for phase in sorted((wanted.phases or frozenset()) - set(sent[kind])):
