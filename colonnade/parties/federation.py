@@ -16,7 +16,7 @@ from colonnade.nets.dropout import generators_of
 from colonnade.nets.graphs import StepGraph
 from colonnade.objectives.training import Keeper
 from colonnade.parties.active import ActiveParty
-from colonnade.parties.engine import Engine, Requests
+from colonnade.parties.engine import Answers, Engine, Requests
 from colonnade.parties.skills.skill import Offer, Operation
 from colonnade.wire.message import Value
 from colonnade.wire.wire import Wire
@@ -67,18 +67,22 @@ class Federation:
 
         Tensors and values go to every party; a mapping gives each party one of its own.
         """
-        if not self.passive:
-            return {}
-        return self.engine.call(*self._requests(operation, content)).first
+        return self._call(operation, content).first
 
     def ask_values(self, operation: str, **content: Given) -> Mapping[str, Mapping[str, Value]]:
         """Put a question whose answer is values, not tensors."""
-        return self.engine.call(*self._requests(operation, content)).values if self.passive else {}
+        return self._call(operation, content).values
 
     def tell(self, operation: str, **content: Given) -> None:
         """Put something to all passive parties that has no answer."""
-        if self.passive:
-            self.engine.call(*self._requests(operation, content))
+        self._call(operation, content)
+
+    def _call(self, name: str, content: Mapping[str, Given]) -> Answers:
+        """Put a request to those that there is something for; nobody, where all of them were late."""
+        if not self.passive:
+            return Answers()
+        operation, requests = self._requests(name, content)
+        return self.engine.call(operation, requests) if requests.names else Answers()
 
     def _requests(self, name: str, content: Mapping[str, Given]) -> tuple[Operation, Requests]:
         """An operation of the run, and what is put to whom."""

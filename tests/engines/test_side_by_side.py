@@ -1,12 +1,16 @@
 import numpy as np
 import pytest
 import torch
-from colonnade.engines.in_process.side_by_side import learn_side_by_side, learn_together
 
 import colonnade as cn
+from colonnade.objectives.side_by_side import learn_together
 from colonnade.objectives.training import Lesson
+from colonnade.parties.engine import Requests
+from colonnade.parties.skills.pretraining import Pretraining
 from colonnade.wire.message import Message
-from colonnade.wire.wire import Wire
+from colonnade.wire.stacked import Stacked
+from tests.declared import OPERATIONS, make_wire
+from tests.methods.together import passive_of, put_together
 
 LESSON = {"epochs": 2, "batch_size": 8, "learning_rate": 1e-2, "weight_decay": 0.0, "optimizer": "adam", "seed": 3}
 
@@ -14,10 +18,7 @@ LESSON = {"epochs": 2, "batch_size": 8, "learning_rate": 1e-2, "weight_decay": 0
 def passive_parties(rows=21):
     draw = np.random.default_rng(0)
     views = {name: draw.integers(0, 256, (rows, 1, 8, 8), dtype=np.uint8) for name in ("a", "b", "c")}
-    method = cn.FedLocalSSL(width=4)
-    fed = method._assemble(cn.VerticalData(views, draw.integers(0, 2, rows)))
-    method.prepare(fed)
-    return dict(fed.engine.parties)
+    return passive_of(put_together(cn.FedLocalSSL(width=4), cn.VerticalData(views, draw.integers(0, 2, rows))))
 
 
 @pytest.mark.parametrize("objective", ["simsiam", "byol", "moco", "nat"])
@@ -36,18 +37,18 @@ def test_learning_together_gives_what_each_learns_alone(objective):
 def test_on_a_cpu_each_party_learns_by_itself():
     parties = passive_parties()
     values = Lesson(objective="simsiam", **LESSON).values()
-    received = {name: Message("lesson", "a", name, "pretrain", {}, values) for name in parties}
-    assert learn_side_by_side(parties, received, ()) == []
+    requests = Requests("lesson", "a", "pretrain", tuple(parties), {}, values)
+    assert Pretraining.at_once(OPERATIONS["pretrain"], parties, requests) == []
 
 
 def test_what_was_noted_is_counted_again_message_by_message():
     def pass_one(wire):
         message = Message("representation", "b", "a", "train", {"representation": torch.ones(3, 2)})
         wire.carry(message)
-        wire.carry_all("gradient", "train", "gradient", torch.ones(2, 3, 2), ("b", "c"))
+        wire.carry_group("gradient", "train", ("b", "c"), {"gradient": Stacked(("b", "c"), torch.ones(2, 3, 2))}, {})
         wire.count_round("train")
 
-    twice, replayed = (Wire(active="a") for _ in range(2))
+    twice, replayed = (make_wire(active="a") for _ in range(2))
     pass_one(twice), pass_one(twice)
     with replayed.noted() as crossed:
         pass_one(replayed)

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from colonnade.parties.stacked import Stacked
 
 import colonnade as cn
-from colonnade.engines.in_process.engine import InProcess
 from colonnade.errors import WireError
+from colonnade.parties.skills.split import Split
+from colonnade.wire.stacked import Stacked
 from colonnade.wire.wire import Wire
+from tests.declared import make_wire
+from tests.methods.together import observe
 
 
 def equal_parties(parties: int = 5, rows: int = 60) -> cn.VerticalData:
@@ -21,19 +23,26 @@ def equal_parties(parties: int = 5, rows: int = 60) -> cn.VerticalData:
     return cn.VerticalData({f"p{k}": draw.normal(size=(rows, 4)) + y[:, None] for k in range(parties)}, y)
 
 
+def counted(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> list[Any]:
+    """What a method of a class is called with from now on."""
+    calls: list[Any] = []
+    original = getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *given: (calls.append(given), original(*given))[1])
+    return calls
+
+
 @pytest.mark.parametrize("name", ["splitnn", "ssvfl"])
 @pytest.mark.parametrize("join", ["concat", "mean"])
 def test_one_call_for_all_equals_one_call_each(name: str, join: str, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = cn.split(equal_parties())
     options: dict[str, Any] = {"join": join, "epochs": 5, "batch_size": 16, "hidden": (8,), "width": 4}
-    calls: list[str] = []
-    one_by_one = InProcess.call
-    monkeypatch.setattr(InProcess, "call", lambda self, op, r: (calls.append(op), one_by_one(self, op, r))[1])
+    alone = [counted(monkeypatch, Split, name) for name in ("forward", "backward")]
+    single = [counted(monkeypatch, Wire, "carry")]
     together = cn.METHODS[name](**options).fit(parts.train, parts.valid)
-    assert "forward" not in calls and "backward" not in calls
-    monkeypatch.setattr(cn.METHODS[name], "wire", lambda self: Wire(observers=[lambda message: None]))
+    assert alone == [[], []] and {m.kind for (_, m) in single[0]} == {"shape"}  # widths differ from party to party
+    observe(monkeypatch)
     apart = cn.METHODS[name](**options).fit(parts.train, parts.valid)
-    assert "forward" in calls and "backward" in calls
+    assert {"rows", "representation", "gradient"} <= {m.kind for (_, m) in single[0]}
     assert together.traffic_.to_json() == apart.traffic_.to_json()
     assert together.federation_.wire.audit_json() == apart.federation_.wire.audit_json()
     assert together.federation_.wire.audit_json() == apart.federation_.wire.audit_json()  # reading twice adds nothing
@@ -42,18 +51,24 @@ def test_one_call_for_all_equals_one_call_each(name: str, join: str, monkeypatch
 
 
 def test_a_group_is_checked_like_each_message() -> None:
-    wire = Wire(active="a")
     names = ("p", "q")
-    wire.carry_all("representation", "train", "representation", torch.ones(2, 3, 4), names)
-    assert wire.traffic.messages == 2
+
+    def carry(kind: str, name: str, tensor: torch.Tensor, **options: Any) -> Wire:
+        wire = make_wire(active="a", **options)
+        wire.carry_group(kind, "train", names, {name: Stacked(names, tensor)}, {})
+        return wire
+
+    assert carry("representation", "representation", torch.ones(2, 3, 4)).traffic.messages == 2
     with pytest.raises(WireError, match="NaN or infinity"):
-        wire.carry_all("representation", "train", "representation", torch.full((2, 3, 4), torch.nan), names)
+        carry("representation", "representation", torch.full((2, 3, 4), torch.nan))
     with pytest.raises(WireError, match="autograd graph"):
-        wire.carry_all("gradient", "train", "gradient", torch.ones(2, 3, 4, requires_grad=True), names)
+        carry("gradient", "gradient", torch.ones(2, 3, 4, requires_grad=True))
     with pytest.raises(WireError, match="undeclared tensor 'labels'"):
-        wire.carry_all("gradient", "train", "labels", torch.ones(2, 3, 4), names)
+        carry("gradient", "labels", torch.ones(2, 3, 4))
     with pytest.raises(WireError, match="carried one by one"):
-        Wire(active="a", precision="int8").carry_all("gradient", "train", "gradient", torch.ones(2, 3, 4), names)
+        carry("gradient", "gradient", torch.ones(2, 3, 4), precision="int8")
+    with pytest.raises(WireError, match="undeclared kind 'labels'"):
+        carry("labels", "labels", torch.ones(2, 3, 4))
 
 
 def test_a_stack_is_a_mapping() -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from colonnade.methods._base.pretrained import PretrainedMethod
-
 import colonnade as cn
-from colonnade.methods._base.network import NetworkMethod
 
 NETWORK: dict[str, Any] = {"hidden": (24,), "width": 12, "epochs": 30, "batch_size": 32, "learning_rate": 0.01}
 PRETRAINED: dict[str, Any] = {"pretrain_epochs": 4, "pretrain_batch_size": 64}
@@ -26,7 +23,6 @@ def small(name: str, **options: Any) -> cn.Method:
     """The method with small networks and few epochs."""
     method = cn.METHODS[name]
     known = {field.name for field in fields(method)}
-    base = {k: v for k, v in NETWORK.items() if k in known} if issubclass(method, NetworkMethod) else {}
-    if issubclass(method, PretrainedMethod):
-        base = {**base, **PRETRAINED}
+    shared = {**NETWORK, **PRETRAINED} if "epochs" in known else {}
+    base = {k: v for k, v in shared.items() if k in known}
     return method(**{**base, **SMALL.get(name, {}), **options})

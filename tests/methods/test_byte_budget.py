@@ -13,6 +13,7 @@ from tests.conftest import make_data
 from tests.methods.small import small
 
 PARTS = cn.split(make_data(3, rows=200, labelled=0.9), seed=1)
+PLENTY = 10**12
 OPTIONS: dict[str, Any] = {"batch_size": 16, "epochs": 12, "patience": 100}
 
 
@@ -27,7 +28,7 @@ def split_nn(max_bytes: int | None, valid: bool = True, **options: Any) -> Any:
 def test_an_exchange_costs_what_was_predicted(codec: str, valid: bool) -> None:
     model = split_nn(None, valid, codec=codec, epochs=1)
     traffic, fed = model.traffic_, model.federation_
-    budget = ByteBudget(fed, "train", 1)
+    budget = ByteBudget(fed, "train", PLENTY, 16)
     n, size = len(fed.active.labelled_aligned), OPTIONS["batch_size"]
     sizes = [*[size] * (n // size), *([n % size] if n % size else [])]
     orders = traffic.by_kind["order"]["bytes"] - (budget._cost("validate", "order") * 2 if valid else 0)
@@ -43,8 +44,8 @@ def test_training_stops_as_late_as_the_bytes_allow(valid: bool, share: float) ->
     model = split_nn(most, valid)
     assert model.traffic_.bytes <= most
     fed = model.federation_
-    batch = ByteBudget(fed, "train", most).exchange(OPTIONS["batch_size"])
-    reserve = ByteBudget(fed, "train", most).reserve
+    batch = ByteBudget(fed, "train", PLENTY, 16).exchange(OPTIONS["batch_size"])
+    reserve = ByteBudget(fed, "train", PLENTY, 16).reserve
     if share < 1.0:
         assert model.history_[-1]["stopped"] == "max_bytes"
         assert most - model.traffic_.bytes < batch + reserve  # one more batch and a look would not have fitted
@@ -70,7 +71,7 @@ def test_the_best_validated_weights_are_kept() -> None:
 def test_less_than_an_epoch_is_a_model_too() -> None:
     one = split_nn(None, epochs=1)
     fed = one.federation_
-    budget = ByteBudget(fed, "train", 1)
+    budget = ByteBudget(fed, "train", PLENTY, 16)
     setup = one.traffic_.by_phase["setup"]["bytes"]
     begin = one.traffic_.by_kind["order"]["bytes"] - 2 * budget._cost("validate", "order")
     least = setup + begin + budget.exchange(16) + budget.reserve

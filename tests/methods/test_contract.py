@@ -12,19 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from colonnade.methods._base.federated import FederatedMethod
-from colonnade.methods._base.private import PrivateMethod
 
 import colonnade as cn
-from colonnade.methods._base.network import NetworkMethod
-from colonnade.wire.codec import encode, pack
-from colonnade.wire.message import KINDS, Message
-from colonnade.wire.wire import Wire
+from colonnade.wire.codec import encode
 from tests.conftest import make_data
+from tests.declared import packed
 from tests.methods.small import SMALL, small
+from tests.methods.together import observe
 
 every_method = pytest.mark.parametrize("name", list(cn.METHODS))
-FEDERATED = [name for name, method in cn.METHODS.items() if issubclass(method, FederatedMethod)]
+FEDERATED = [name for name, method in cn.METHODS.items() if hasattr(method, "codec")]
 federated_methods = pytest.mark.parametrize("name", FEDERATED)
 
 
@@ -66,7 +63,7 @@ def test_same_seed_same_result_and_another_seed_another(name: str, data: cn.Vert
     torch.manual_seed(99)  # the global generator must not matter
     np.random.seed(99)
     assert np.array_equal(first, outputs(small(name, seed=3).fit(data), views))
-    if issubclass(cn.METHODS[name], NetworkMethod):
+    if hasattr(cn.METHODS[name], "epochs"):
         assert not np.array_equal(first, outputs(small(name, seed=4).fit(data), views))
 
 
@@ -120,41 +117,58 @@ def test_text_classes_come_back_as_text(name: str) -> None:
     assert set(model.predict(aligned_views(cn.VerticalData(frames, named)))) <= {"no", "yes"}
 
 
-@every_method
-def test_every_option_is_read(name: str, data: cn.VerticalData, monkeypatch) -> None:
-    read: set[str] = set()
-    method = cn.METHODS[name]
-    split = cn.split(data)
+class Asked(dict):
+    """Options by name; those that are looked up are noted."""
+
+    def __init__(self, options: dict, read: set[str]) -> None:
+        super().__init__(options)
+        self.read = read
+
+    def __getitem__(self, name):
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name, default=None):
+        self.read.add(name)
+        return super().get(name, default)
+
+
+def watched(method: type[cn.Method], read: set[str]) -> type[cn.Method]:
+    """The method, whose options are noted when they are read; not by what reads every option alike."""
+    names = {field.name for field in dataclasses.fields(method)}
 
     def spy(self, attribute):
-        read.add(attribute)
+        if attribute in names:
+            read.add(attribute)
         return object.__getattribute__(self, attribute)
 
-    model = small(name)
-    watched = type("Watched", (method,), {"__getattribute__": spy})
-    model.__class__ = watched
-    model.fit(split.train, split.valid)
-    model.__class__ = method
-    bare = small(name)  # options that matter only without validation rows
-    bare.__class__ = watched
-    bare.fit(split.train)
+    def options(self):
+        return Asked({name: object.__getattribute__(self, name) for name in names}, read)
+
+    return type(
+        "Watched",
+        (method,),
+        {"__getattribute__": spy, "get_params": options, "check_options": lambda self: None},
+    )
+
+
+@every_method
+def test_every_option_is_read(name: str, data: cn.VerticalData) -> None:
+    method, split, read = cn.METHODS[name], cn.split(data), set[str]()
+
+    def fit(*given: cn.VerticalData, **options) -> None:
+        model = small(name, **options)
+        model.__class__ = watched(method, read)
+        model.fit(*given)
+
+    fit(split.train, split.valid)
+    fit(split.train)  # options that matter only without validation rows
     for labels, aligned in ((0.3, 1.0), (0.9, 0.4)):  # unlabelled aligned rows, unaligned labelled rows
         partly = cn.split(data, labels=labels, aligned=aligned)
-        sparse = small(name)
-        sparse.__class__ = watched
-        sparse.fit(partly.train, partly.valid)
-    if hasattr(method, "aggregate"):  # options that matter only with it
-        averaged = small(name, aggregate=True)
-        averaged.__class__ = watched
-        averaged.fit(split.train)
-    if hasattr(method, "encrypt"):  # options that matter only with it
-        encrypted = small(name, encrypt=True, trees=1, key_bits=1024)
-        encrypted.__class__ = watched
-        encrypted.fit(split.train)
-    if issubclass(method, PrivateMethod):
-        private = small(name, epsilon=100.0)
-        private.__class__ = watched
-        private.fit(split.train)
+        fit(partly.train, partly.valid)
+    for only in ({"aggregate": True}, {"encrypt": True, "trees": 1, "key_bits": 1024}, {"epsilon": 100.0}):
+        if all(hasattr(method, option) for option in only):  # options that matter only with it
+            fit(split.train, **only)
     assert {field.name for field in dataclasses.fields(method)} <= read
 
 
@@ -207,16 +221,16 @@ def test_only_declared_messages_cross_and_traffic_is_their_encoded_size(
     name: str, data: cn.VerticalData, monkeypatch
 ) -> None:
     split = cn.split(data)
-    seen: list[Message] = []
-    monkeypatch.setattr(cn.METHODS[name], "wire", lambda self: Wire(observers=[seen.append]))
+    seen = observe(monkeypatch)
     model = small(name).fit(split.train, split.valid)
+    kinds = model.setup().offer.kinds
     assert seen
     for message in seen:
-        kind = KINDS[message.kind]
+        kind = kinds[message.kind]
         assert (message.receiver == "p0") == (kind.direction == "up")
         assert set(message.tensors) <= set(kind.tensors) and set(message.values) <= kind.values
         assert not any(tensor.requires_grad for tensor in message.tensors.values())
-    assert model.traffic_.bytes == sum(len(encode(pack(m, "float32"))) for m in seen)
+    assert model.traffic_.bytes == sum(len(encode(packed(m, "float32"))) for m in seen)
     assert model.traffic_.messages == len(seen)
     features = {p: v.x for p, v in split.train.views.items()}
     for message in seen:  # no raw column of the sender crosses
@@ -250,7 +264,7 @@ def mean_size(model: cn.Method) -> float:
 def test_a_party_with_labels_only_can_be_active(name: str) -> None:
     frames, labels = raw(make_data())
     split = cn.split(cn.VerticalData(frames, labels, active="server"))
-    if cn.METHODS[name].needs_own_columns:
+    if small(name).setup().own_columns:
         with pytest.raises(cn.DataError, match="'server', which has labels and no columns"):
             small(name).fit(split.train, split.valid)
         return
@@ -299,7 +313,7 @@ def test_a_party_that_is_always_late_changes_no_prediction(name: str) -> None:
 def test_who_is_always_late_must_be_a_passive_party(name: str, data: cn.VerticalData) -> None:
     with pytest.raises(cn.ConfigError, match=r"late names \['p0', 'shop'\], but the passive parties are \['p1'\]"):
         small(name, late=["p0", "shop"]).fit(data)
-    with pytest.raises(cn.ConfigError, match=r"late must name parties\. Got 3\. Use e\.g\. \['shop'\]"):
+    with pytest.raises(cn.ConfigError, match=r"late must be names of parties, e\.g\. \['shop'\], or \[\] for none\. Got 3"):
         small(name, late=3)
 
 

@@ -10,24 +10,29 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from colonnade.methods.fedhssl.averaging import Averaging, enrol
 from torch import nn
 
 import colonnade as cn
-from colonnade.engines.in_process.engine import InProcess
+from colonnade.methods._base.parts.averaging import Averaging, enrol, shared_parts
+from colonnade.methods._base.parts.self_supervised import ssl_lesson
+from colonnade.methods.fedhssl import pretraining
+from colonnade.methods.fedhssl.pretraining import cross_party, gamma_at
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.nets.two_towers import TwoTowers
 from colonnade.objectives.augment import split_two
 from colonnade.objectives.training import cut
 from colonnade.parties.federation import Federation
 from colonnade.parties.party import Party
-from colonnade.parties.passive import PassiveParty, Reply
+from colonnade.parties.skills.skill import Reply
+from colonnade.parties.skills.together import Crossing, Enrolment
 from colonnade.parties.skills.towers import Towers
 from colonnade.seeds import generator
-from colonnade.wire.message import KINDS, Message
-from colonnade.wire.wire import Wire
+from colonnade.wire.message import Message
 from tests.conftest import make_data
+from tests.declared import KINDS
+from tests.methods import together
 from tests.methods.small import small
+from tests.methods.together import observe, passive_of, put_together
 
 FAMILY = ["fedcssl", "fedgssl", "fedhssl", "fedgssl*", "fedhssl*"]
 OBJECTIVES = ["simsiam", "byol", "moco"]
@@ -36,9 +41,7 @@ PRETRAINING = ("setup", "cross", "pretrain", "aggregate")
 
 
 def parties_of(model: Any) -> list[Party]:
-    engine = model.federation_.engine
-    assert isinstance(engine, InProcess)
-    return [model.federation_.active, *engine.parties.values()]
+    return together.parties_of(model.federation_)
 
 
 def outputs(model: cn.Method, data: cn.VerticalData) -> np.ndarray:
@@ -47,14 +50,25 @@ def outputs(model: cn.Method, data: cn.VerticalData) -> np.ndarray:
 
 def enrolled(method: Any, data: cn.VerticalData) -> tuple[Federation, list[Towers]]:
     """The federation as `run` has it before its first pass, and the towers of all parties, the active one's first."""
-    method.task_, method.metric_, method.history_ = data.task, "accuracy", []
-    fed = method._assemble(data)
-    method.prepare(fed)
+    fed = put_together(method, data)
+    which = "cross" if method.name == "fedcssl" else "both"
     own = enrol(
-        fed, method.ssl_lesson(), method.towers, method.shared_parts(), updates=method.updates,
-        staleness=method.staleness,
-    )  # fmt: skip
-    return fed, [own, *(party.towers for party in fed.engine.parties.values())]  # type: ignore[attr-defined]
+        fed, ssl_lesson(method), which, averaged_by(method), updates=method.updates, staleness=method.staleness
+    )
+    assert own is not None
+    return fed, [own, *(party.skill(Enrolment).towers for party in passive_of(fed).values())]
+
+
+def averaged_by(method: Any) -> tuple[str, ...]:
+    """The parts that a method averages."""
+    return shared_parts(method) if hasattr(method, "aggregate") else ()
+
+
+def study(method: Any, fed: Federation, own: Towers, epoch: int) -> None:
+    """Step 2 of one pass at all parties."""
+    gamma = gamma_at(method, epoch)
+    fed.tell("study", gamma=gamma)
+    own.study(gamma)
 
 
 def numeric(parties: int = 2, rows: int = 60, columns: int = 3, seed: int = 0) -> cn.VerticalData:
@@ -173,11 +187,11 @@ def test_pretraining_equals_a_plain_loop(parties: int) -> None:
     assert len({len(t) for t in tables.values()}) == parties
     by_name = dict(zip(tables, towers, strict=True))
     plain = plain_fedhssl(method, tables, fed.active.aligned, by_name)  # works on copies
-    averaging = Averaging(fed, towers[0], method.shared_parts())
+    averaging = Averaging(fed, towers[0], averaged_by(method))
     before = copy.deepcopy(towers[1].cross.objective.state_dict())  # type: ignore[union-attr]
     for epoch in range(2):
-        method.cross_party(fed, towers[0].cross, epoch)
-        method.local(fed, towers[0], epoch)
+        cross_party(method, fed, towers[0].cross, epoch)  # type: ignore[arg-type]
+        study(method, fed, towers[0], epoch)
         averaging.run()
     after = towers[1].cross.objective.state_dict()  # type: ignore[union-attr]
     assert max(float((after[k] - before[k]).abs().max()) for k in before if before[k].is_floating_point()) > 1e-3
@@ -196,13 +210,14 @@ def test_run_is_the_three_steps_in_turn(monkeypatch: pytest.MonkeyPatch) -> None
     """`fit` ends pre-training with what the steps above give: the history has them, and fine-tuning begins there."""
     data = make_data()
     steps: list[str] = []
-    for name in ("cross_party", "local"):
-        original = getattr(cn.FedHSSL, name)
-        monkeypatch.setattr(cn.FedHSSL, name, lambda self, *a, o=original, n=name: (steps.append(n), o(self, *a))[1])
+    monkeypatch.setattr(pretraining, "cross_party", lambda *a: (steps.append("cross"), cross_party(*a))[1])
+    tell = Federation.tell
+    told = lambda fed, name, **c: (steps.append(name) if name == "study" else None, tell(fed, name, **c))[1]  # noqa: E731
+    monkeypatch.setattr(Federation, "tell", told)
     run = Averaging.run
     monkeypatch.setattr(Averaging, "run", lambda self: (steps.append("average"), run(self))[1])
     model = small("fedhssl", pretrain_epochs=2, epochs=1).fit(data)
-    assert steps == ["cross_party", "local", "average"] * 2
+    assert steps == ["cross", "study", "average"] * 2
     records = [r for r in model.history_ if r["phase"] == "pretrain"]
     assert [r["epoch"] for r in records] == [1, 2] and all(r["gamma"] == 0.5 for r in records)
     assert all(-1 <= r["loss"] <= 1 and math.isfinite(r["local_loss"]) for r in records)
@@ -236,8 +251,8 @@ def test_exactly_the_named_parts_become_equal(objective: str, averaged: tuple[st
     bottoms = [copy.deepcopy(t.local.objective.encoder.bottom.state_dict()) for t in towers]  # type: ignore[union-attr]
     crosses = [copy.deepcopy(t.cross.objective.state_dict()) for t in towers]  # type: ignore[union-attr]
     begun = {name: [part(t, name) for t in towers] for name in everything}
-    Averaging(fed, towers[0], method.shared_parts()).run()
-    rows = [len(p.tables["train"]) for p in (fed.active, *fed.engine.parties.values())]  # type: ignore[attr-defined]
+    Averaging(fed, towers[0], averaged_by(method)).run()
+    rows = [len(p.tables["train"]) for p in together.parties_of(fed)]
     for name in everything:
         assert differ(towers, name) == (name not in averaged)
         if name in averaged:
@@ -266,9 +281,10 @@ def test_fed_local_ssl_averages_too() -> None:
 
 
 def listened(name: str, data: cn.VerticalData, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any:
-    seen: list[Message] = []
-    monkeypatch.setattr(cn.METHODS[name], "wire", lambda self: Wire(observers=[seen.append]))
-    return small(name, **{"epochs": 1, **options}).fit(data), seen
+    with monkeypatch.context() as patch:
+        seen = observe(patch)
+        model = small(name, **{"epochs": 1, **options}).fit(data)
+    return model, seen
 
 
 @pytest.mark.parametrize("name", FAMILY)
@@ -397,7 +413,7 @@ def test_masks_of_two_parties_warn() -> None:
 )
 def test_gamma_at_every_pass_by_hand(gamma: Any, epochs: int, by_hand: list[float]) -> None:
     method = cn.FedGSSL(gamma=gamma, pretrain_epochs=epochs)
-    assert [method.gamma_at(e) for e in range(epochs)] == pytest.approx(by_hand)
+    assert [gamma_at(method, e) for e in range(epochs)] == pytest.approx(by_hand)
 
 
 def test_the_schedule_reaches_every_party(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,7 +432,7 @@ def test_what_fine_tuning_reads(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     data = make_data()
     method = small(name, pretrain_epochs=1, epochs=2)
     fed, towers = enrolled(method, data)
-    parties = [fed.active, *fed.engine.parties.values()]  # type: ignore[attr-defined]
+    parties = together.parties_of(fed)
     for party, tower in zip(parties, towers, strict=True):
         cross = tower.cross.objective.encoder  # type: ignore[union-attr]
         local = None if tower.local is None else tower.local.objective.encoder
@@ -452,11 +468,15 @@ def test_pretraining_without_a_pass_leaves_both_towers_as_they_began() -> None:
 
 def test_a_party_that_learns_alone_refuses_to_agree_with_others() -> None:
     method = small("fed-local-ssl", aggregate=True)
-    fed = method._assemble(make_data())
-    method.prepare(fed)
-    enrol(fed, method.ssl_lesson(), "local", method.shared_parts())
-    with pytest.raises(cn.WireError, match="party 'p1' was enrolled to learn alone"):
+    fed = put_together(method, make_data())
+    enrol(fed, ssl_lesson(method), "local", averaged_by(method))
+    with pytest.raises(cn.WireError, match="'cross_again' is no operation of this run"):
         fed.tell("cross_again")
+    party, order = passive_of(fed)["p1"], Message("order", "p0", "p1", "cross")
+    with pytest.raises(cn.WireError, match="'cross_again' is no operation of this run"):
+        party.perform("cross_again", order)
+    with pytest.raises(cn.WireError, match="party 'p1' was enrolled to learn alone"):
+        Crossing(party).cross_again(order)
 
 
 # (i) late parties and stale projections -------------------------------------------------------------------------------
@@ -465,7 +485,7 @@ def test_a_party_that_learns_alone_refuses_to_agree_with_others() -> None:
 def late_in(fed: Federation, late: set[str]) -> None:
     """Make the projections of the named parties come too late from now on."""
     engine: Any = fed.engine
-    engine._is_late = lambda operation, name: operation == "cross" and name in late
+    engine._is_late = lambda operation, name: operation.name == "cross" and name in late
 
 
 def heard_by(tower: Any, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]:
@@ -481,7 +501,7 @@ def test_a_late_partys_last_projections_are_used_within_the_bound(monkeypatch: p
     first, rows = heard[-1]["p2"], tower.rows
     assert set(heard[-1]) == {"p1", "p2"}
     late.add("p2")
-    method.cross_party(fed, tower, 0)  # one pass later: within the bound, row by row what it had sent
+    cross_party(method, fed, tower, 0)  # one pass later: within the bound, row by row what it had sent
     assert set(heard[-1]) == {"p1", "p2"}
     place = {int(r): i for i, r in enumerate(rows)}
     assert torch.equal(heard[-1]["p2"], first[[place[int(r)] for r in tower.rows]])
@@ -496,15 +516,15 @@ def late_federation(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Federation, A
     heard = heard_by(tower, monkeypatch)
     late: set[str] = set()
     late_in(fed, late)
-    method.cross_party(fed, tower, 0)
+    cross_party(method, fed, tower, 0)
     return method, fed, tower, heard, late
 
 
 def test_a_late_party_is_left_out_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     method, fed, tower, heard, late = late_federation(monkeypatch)
     late.add("p2")
-    method.cross_party(fed, tower, 0)  # p2's projections are one pass old, which the bound allows
-    method.cross_party(fed, tower, 0)  # two passes old
+    cross_party(method, fed, tower, 0)  # p2's projections are one pass old, which the bound allows
+    cross_party(method, fed, tower, 0)  # two passes old
     assert set(heard[-1]) == {"p1"}
 
 
@@ -513,10 +533,10 @@ def test_a_pass_without_exchange_leaves_out_what_is_too_old(monkeypatch: pytest.
     used: list[set[str]] = []
     step = tower._step
     monkeypatch.setattr(tower, "_step", lambda received: (used.append(set(received)), step(received))[1])
-    method.cross_party(fed, tower, 1)  # as in a run: pass 1 without exchange,
+    cross_party(method, fed, tower, 1)  # as in a run: pass 1 without exchange,
     late.add("p2")
-    method.cross_party(fed, tower, 2)  # pass 2 with exchange, p2 late,
-    method.cross_party(fed, tower, 3)  # pass 3 without: p2 was last heard three passes ago
+    cross_party(method, fed, tower, 2)  # pass 2 with exchange, p2 late,
+    cross_party(method, fed, tower, 3)  # pass 3 without: p2 was last heard three passes ago
     assert used == [{"p1", "p2"}, {"p1"}, {"p1"}]
 
 
@@ -551,11 +571,11 @@ def test_without_staleness_a_late_party_is_left_out_and_everyone_late_is_no_upda
     heard = heard_by(tower, monkeypatch)
     late = {"p2"}
     late_in(fed, late)
-    method.cross_party(fed, tower, 0)
+    cross_party(method, fed, tower, 0)
     assert all(set(h) == {"p1"} for h in heard)
     late.add("p1")
     before = [p.detach().clone() for p in tower.objective.parameters()]
-    assert method.cross_party(fed, tower, 1) == {"loss": 0.0}
+    assert cross_party(method, fed, tower, 1) == 0.0
     assert all(map(torch.equal, tower.objective.parameters(), before))
 
 
@@ -569,10 +589,10 @@ def test_a_response_limit_makes_projections_late() -> None:
 def test_a_pass_without_exchange_learns_from_what_was_received() -> None:
     method = small("fedcssl", staleness=1, pretrain_epochs=2)
     fed, towers = enrolled(method, make_data())
-    method.cross_party(fed, towers[0].cross, 0)
+    cross_party(method, fed, towers[0].cross, 0)
     states = [copy.deepcopy(t.cross.objective.state_dict()) for t in towers]  # type: ignore[union-attr]
     sent = fed.wire.traffic.by_kind["target"]["messages"]
-    loss = method.cross_party(fed, towers[0].cross, 1)["loss"]
+    loss = cross_party(method, fed, towers[0].cross, 1)
     assert -1 <= loss <= 1 and fed.wire.traffic.by_kind["target"]["messages"] == sent
     for tower, state in zip(towers, states, strict=True):  # every party took steps
         now = tower.cross.objective.state_dict()  # type: ignore[union-attr]
@@ -603,12 +623,12 @@ def test_fewer_aligned_rows_than_a_batch_warn_and_make_one_batch() -> None:
 
 
 def test_projections_of_different_width_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = PassiveParty.enrol
+    original = Enrolment.enrol
 
-    def narrow(self: PassiveParty, message: Message) -> Reply:
+    def narrow(self: Enrolment, message: Message) -> Reply:
         return Reply({}, {**original(self, message).values, "projection": 7})
 
-    monkeypatch.setattr(PassiveParty, "enrol", narrow)
+    monkeypatch.setattr(Enrolment, "enrol", narrow)
     with pytest.raises(cn.ConfigError, match=r"widths are 'p1' 7, 'p0' 16\. Use one projection"):
         small("fedcssl").fit(make_data())
 
@@ -622,10 +642,10 @@ def test_projections_of_different_width_are_refused(monkeypatch: pytest.MonkeyPa
         ({"gamma": float("nan")}, r"gamma must be .*Got nan"),
         ({"gamma": "high"}, r"gamma must be .*Got 'high'"),
         ({"gamma": True}, r"gamma must be .*Got True"),
-        ({"averaged": ("bottom",)}, r"averaged must list some of top, projector, predictor\. Got \('bottom',\)"),
-        ({"averaged": ()}, r"averaged must list some of top, projector, predictor\. Got \(\)"),
+        ({"averaged": ("bottom",)}, r"averaged must be a list of some of top, projector, predictor\. Got \('bottom',\)"),
+        ({"averaged": ()}, r"averaged must be a list of some of top, projector, predictor\. Got \(\)"),
         ({"aggregate": False, "secure_aggregation": True}, r"secure_aggregation=True .* aggregate=False averages"),
-        ({"objective": "nat"}, r"objective must be one of simsiam, byol, moco\. Got 'nat'"),
+        ({"objective": "nat"}, r"objective must be one of simsiam, byol, moco, or a subclass of Objective\. Got 'nat'"),
         ({"updates": 0}, r"updates must be a whole number of at least 1\. Got 0"),
         ({"staleness": -1}, r"staleness must be a whole number of at least 0\. Got -1"),
     ],
@@ -697,9 +717,9 @@ def test_own_networks_with_a_top_are_averaged_with_their_running_statistics(name
     data, modules = own_data(), {"a": Own(3), "b": Own(5)}
     method = small(name, encoders=modules, pretrain_epochs=2, pretrain_batch_size=40, epochs=25, learning_rate=0.02)
     fed, towers = enrolled(method, data)
-    method.local(fed, towers[0], 0)
+    study(method, fed, towers[0], 0)
     assert differ(towers, "top")
-    Averaging(fed, towers[0], method.shared_parts()).run()
+    Averaging(fed, towers[0], averaged_by(method)).run()
     assert not differ(towers, "top")
     assert towers[0].local.objective.encoder is modules["a"]  # type: ignore[union-attr]
     assert towers[0].cross.objective.encoder is not modules["a"]  # type: ignore[union-attr]

@@ -14,16 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import colonnade as cn
-from colonnade.engines.in_process.engine import InProcess
-from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods._base.parts.monitor import Monitor, Training
 from colonnade.methods.hybrid import OwnRows, unaligned_share
-from colonnade.methods.vflhlp import learn_own_labels
+from colonnade.methods.vflhlp import learn_own_labels, pretrain_active
 from colonnade.nets.two_towers import TwoTowers
 from colonnade.parties.federation import Federation
-from colonnade.wire.message import Message
-from colonnade.wire.wire import Wire
 from tests.conftest import make_data
 from tests.methods.small import small
+from tests.methods.together import observe, parties_of, put_together
 
 QUICK: dict[str, Any] = {"pretrain_batch_size": 16, "pretrain_epochs": 1, "epochs": 3}
 
@@ -35,9 +33,7 @@ def mixed(task: str = "multiclass", parties: int = 2, seed: int = 1) -> cn.data.
 
 def assembled(method: Any, data: cn.VerticalData) -> tuple[Federation, Monitor]:
     """The federation as `run` has it after `prepare`."""
-    method.task_, method.metric_ = data.task, "accuracy"
-    fed = method._assemble(data)
-    method.prepare(fed)
+    fed = put_together(method, data)
     return fed, Monitor(fed, "accuracy", [], lambda phase, done, total: None, method.epochs, method.patience)
 
 
@@ -132,10 +128,10 @@ def test_the_unaligned_share_by_hand() -> None:
     labels = (np.array([0, 1, 0, 1, 0, 1]), np.array([0, 1, 2, 3, 6, 7]))
     data = cn.VerticalData(views, labels, active="a")
     method: Any = small("hybrid")
-    active = method._assemble(data).active
+    active = put_together(method, data, ready=False).active
     assert unaligned_share(active) == pytest.approx(2 / 6)
     assert OwnRows(active, 4, 0).rows.tolist() == [6, 7]
-    aligned = method._assemble(data.only(np.arange(6))).active
+    aligned = put_together(method, data.only(np.arange(6)), ready=False).active
     assert unaligned_share(aligned) == 0 and OwnRows(aligned, 4, 0).next() is None
 
 
@@ -198,7 +194,7 @@ def test_the_constraint_is_the_share_times_that_of_vflhlp_a() -> None:
     fed, monitor = assembled(method, data)
     constraint = method.hold_near_own_labels(fed, monitor)
     other, elsewhere = assembled(method, data)
-    learnt = learn_own_labels(other, elsewhere, method.training(), 4, method.patience)
+    learnt = learn_own_labels(other, elsewhere, Training.of(method), 4, method.patience)
     active = fed.active
     squares = torch.zeros(())
     for now, then in zip(active.encoder.parameters(), other.active.encoder.parameters(), strict=True):  # type: ignore[union-attr]
@@ -209,7 +205,7 @@ def test_the_constraint_is_the_share_times_that_of_vflhlp_a() -> None:
     assert 0 < share < 1 and squares > 0
     assert constraint().item() == pytest.approx(share * 0.3 / 2 * squares.item(), rel=1e-5)
     third, monitor = assembled(method, data)
-    assert constraint().item() == pytest.approx(share * method.pretrain_active(third, monitor)().item(), rel=1e-6)
+    assert constraint().item() == pytest.approx(share * pretrain_active(method, third, monitor)().item(), rel=1e-6)
 
 
 def test_there_is_no_constraint_without_unaligned_labels_or_without_beta() -> None:
@@ -234,8 +230,7 @@ def test_with_labels_on_all_aligned_rows_and_no_pretraining_it_is_splitnn_of_two
     model = small("hybrid", **options).fit(data)
     guided = small("fedgssl", **options).fit(data)
     fed, _ = assembled(small("hybrid", **options), data)
-    assert isinstance(fed.engine, InProcess)
-    towers = {p.name: copy.deepcopy(p.encoder) for p in (fed.active, *fed.engine.parties.values())}
+    towers = {p.name: copy.deepcopy(p.encoder) for p in parties_of(fed)}
     assert all(isinstance(t, TwoTowers) for t in towers.values())
     split = small("splitnn", encoders=towers, epochs=4, seed=2).fit(data)
     for other in (guided, split):
@@ -342,14 +337,12 @@ def test_without_validation_rows_there_is_one_attempt_with_everything() -> None:
 def test_bytes_are_those_of_pretraining_once_and_of_each_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     """X·N·(4 + 8P), and per attempt E·n·(4 + 8d) without agreement, E·(u + labelled rows)·(4 + 8d) with it."""
     payload: dict[str, int] = {}
-
-    def count(message: Message) -> None:
-        size = sum(t.numel() * t.element_size() for t in message.tensors.values())
-        payload[message.phase] = payload.get(message.phase, 0) + size
-
-    monkeypatch.setattr(cn.Hybrid, "wire", lambda self: Wire(observers=[count]))
+    seen_messages = observe(monkeypatch)
     parts = mixed()
     model: Any = small("hybrid", **{**QUICK, "pretrain_epochs": 2, "batch_size": 8}).fit(parts.train, parts.valid)
+    for message in seen_messages:
+        size = sum(t.numel() * t.element_size() for t in message.tensors.values())
+        payload[message.phase] = payload.get(message.phase, 0) + size
     active = model.federation_.active
     n, v, epochs = len(active.labelled_aligned), len(active.y["valid"]), 3
     u = active.aligned - n
@@ -378,10 +371,11 @@ def test_all_problems_are_named_at_once() -> None:
         cn.Hybrid(consistency=-1, confidence=-0.5, unaligned=-2, beta=-3, gamma=-1)
     text = str(caught.value)
     assert "Hybrid: 5 problems" in text
-    for name, value in (("consistency", -1), ("unaligned", -2), ("beta", -3)):
+    for name, value in (("unaligned", -2), ("beta", -3)):
         assert f"{name} must be a number of at least 0. Got {value}." in text
-    assert "gamma must be" in text and "confidence must be a number in [0, 1). Got -0.5." in text
-    with pytest.raises(cn.ConfigError, match="at least one weight"):
+    assert "consistency must be a number of at least 0, or a few such numbers. Got -1." in text
+    assert "gamma must be" in text and "confidence must be a number of at least 0 and below 1. Got -0.5." in text
+    with pytest.raises(cn.ConfigError, match=r"consistency must be .* or a few such numbers\. Got \(\)"):
         cn.Hybrid(consistency=())
 
 
@@ -394,9 +388,10 @@ def test_a_warm_start_is_where_every_attempt_begins() -> None:
     assert not np.allclose(cold.predict_proba(rows), warm.predict_proba(rows))
 
 
-@pytest.mark.parametrize(("value", "shown"), [((0.0, -1.0), r"-1\.0"), ("much", "'much'"), ((True,), "True")])
+@pytest.mark.parametrize(("value", "shown"), [((0.0, -1.0), r"\(0\.0, -1\.0\)"), ("much", "'much'"), ((True,), r"\(True,\)")])
 def test_every_weight_of_the_agreement_is_checked(value: Any, shown: str) -> None:
-    with pytest.raises(cn.ConfigError, match=rf"^Hybrid: consistency must be a number of at least 0\. Got {shown}\."):
+    text = rf"^Hybrid: consistency must be a number of at least 0, or a few such numbers\. Got {shown}\."
+    with pytest.raises(cn.ConfigError, match=text):
         cn.Hybrid(consistency=value)
 
 

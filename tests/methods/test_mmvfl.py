@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import colonnade as cn
-from colonnade.wire.message import Message
-from colonnade.wire.wire import Wire
 from tests.conftest import make_data
 from tests.methods.small import small
+from tests.methods.together import observe
 
 
 def make(widths: list[int], rows: int, classes: int, seed: int, active: str = "p0") -> cn.VerticalData:
@@ -59,12 +58,11 @@ class Slow:
 
 
 def run_both(data: cn.VerticalData, iterations: int, **weights: float) -> tuple[cn.MMVFL, Slow]:
-    first: list[np.ndarray] = []
     model = cn.MMVFL(epochs=iterations, tolerance=1e-30, **weights)
-    model.wire = lambda: Wire(  # type: ignore[method-assign]
-        observers=[lambda m: first.append(m.tensors["consensus"].numpy()) if m.kind == "consensus" else None]
-    )
-    model.fit(data)
+    with pytest.MonkeyPatch.context() as patch:
+        seen = observe(patch)
+        model.fit(data)
+    first = [m.tensors["consensus"].numpy() for m in seen if m.kind == "consensus"]
     active = model.federation_.active
     parties = {active.name: active, **model.federation_.engine.parties}  # type: ignore[attr-defined]
     rows = active.labelled_aligned
@@ -127,13 +125,11 @@ def test_columns_without_information_are_left_out() -> None:
     assert torch.linalg.vector_norm(none, dim=1)[1:].max() > 10 * a[1:].max()
 
 
-def test_the_consensus_becomes_the_labels_and_stops_the_training() -> None:
+def test_the_consensus_becomes_the_labels_and_stops_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the method shares are the labels: any passive party can read them off the last message."""
-    seen: list[Message] = []
     data = make([3, 3, 3], 50, 3, 1)
-    model = cn.MMVFL()
-    model.wire = lambda: Wire(observers=[seen.append])  # type: ignore[method-assign]
-    model.fit(data)
+    seen = observe(monkeypatch)
+    model = cn.MMVFL().fit(data)
     sent = [m.tensors["consensus"] for m in seen if m.kind == "consensus" and m.receiver == "p2"]
     y = model.federation_.active.y["train"]
     assert (sent[-1].argmax(1) == y).all() and (sent[0].argmax(1) == y).float().mean() < 0.7

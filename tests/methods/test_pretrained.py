@@ -11,16 +11,16 @@ from torch import nn
 
 import colonnade as cn
 from colonnade.data.table import Table
-from colonnade.engines.in_process.engine import InProcess
 from colonnade.engines.in_process.stack import stack_parties
+from colonnade.methods.fedonce import noise_as_targets
+from colonnade.methods.vflhlp import pretrain_active
 from colonnade.nets.tabular import TabularEncoder
 from colonnade.objectives.base import Objective
 from colonnade.objectives.training import Course, Lesson, build_objective, cut, learn
 from colonnade.parties.active import Scaler
-from colonnade.wire.message import Message
-from colonnade.wire.wire import Wire
 from tests.conftest import make_data
 from tests.methods.small import small
+from tests.methods.together import engine_of, observe, passive_of, put_together
 
 ONE_ROUND = ["ss-vfl-i", "fedonce", "fedonce-pca"]
 PRETRAINED = ["ss-vfl-i", "ss-vfl-c", "fed-local-ssl", "fedonce", "fedonce-multi", "vflhlp", "vflhlp-a", "vflhlp-p"]
@@ -30,8 +30,7 @@ PRETRAINED = ["ss-vfl-i", "ss-vfl-c", "fed-local-ssl", "fedonce", "fedonce-multi
 @pytest.mark.parametrize("parties", [2, 4])
 def test_one_round_methods_send_one_message_per_passive_party(name: str, parties: int, monkeypatch) -> None:
     split = cn.split(make_data(parties))
-    seen: list[Message] = []
-    monkeypatch.setattr(cn.METHODS[name], "wire", lambda self: Wire(observers=[seen.append]))
+    seen = observe(monkeypatch)
     model = small(name).fit(split.train, split.valid)
     learnt = [m for m in seen if m.phase != "setup"]
     up = [m.sender for m in learnt if m.receiver == "p0"]
@@ -88,8 +87,7 @@ def test_one_round_of_a_slow_party_counts_as_zero() -> None:
         0
     ].weight  # columns of the head that read the late party: zeros gave no gradient
     start = cn.FedOnce(**options)
-    fed = start._assemble(split.train)
-    start.prepare(fed)
+    fed = put_together(start, split.train)
     own = fed.active.width
     shop = slice(own, own + 4)
     decay = 1 - 5 * 2e-3  # Adam's weight decay alone moves them, by at most the learning rate a step
@@ -107,16 +105,14 @@ def test_some_parties_late_and_some_not() -> None:
     rng = np.random.default_rng(0)
     data = cn.VerticalData({f"p{k}": rng.normal(size=(60, 3)) for k in range(4)}, rng.integers(0, 2, 60))
     method = cn.SplitNN(epochs=2, hidden=(4,), width=3, response_limit=0.05)
-    method.task_, method.metric_, method.history_ = "binary", "accuracy", []
-    fed = method._assemble(data)
-    assert isinstance(fed.engine, InProcess)
-    slow = fed.engine.parties["p2"]
-    forward = slow.forward
-    slow.forward = lambda message: (time.sleep(0.06), forward(message))[1]  # type: ignore[method-assign]
+    fed = put_together(method, data)
+    slow = passive_of(fed)["p2"]
+    forward = slow._carry["forward"]
+    slow._carry["forward"] = lambda message: (time.sleep(0.06), forward(message))[1]
     from colonnade.methods._base.parts.monitor import Monitor
 
     method.run(fed, Monitor(fed, "accuracy", [], lambda *a: None, 2, 5))
-    assert set(fed.engine.late) == {"p2"}
+    assert set(fed.engine.promises.late) == {"p2"}
 
 
 def test_a_row_that_a_party_lacks_is_zero_after_scaling_too() -> None:
@@ -141,13 +137,10 @@ def test_nat_of_stacked_parties_equals_nat_of_each_alone(assignment: str) -> Non
             pretrain_learning_rate=0.01,
             assignment=assignment,
         )
-        fed = method._assemble(data)
-        assert isinstance(fed.engine, InProcess)
-        fed.engine.stack = stack
-        method.prepare(fed)
-        assert len(fed.engine.stacks) == int(stack)
+        fed = put_together(method, data, stack=stack)
+        assert len(engine_of(fed).stacks) == int(stack)
         before = fed.ask("represent")
-        fed.tell("pretrain", **method.guest_lesson().values())
+        fed.tell("pretrain", **noise_as_targets(method).values())
         found.append(fed.ask("represent"))
         assert not torch.allclose(before["p2"], found[-1]["p2"], atol=1e-3)
     for name in found[0]:
@@ -177,15 +170,13 @@ def test_nat_lowers_its_loss_and_assignment_lowers_it_further() -> None:
 def test_vflhlp_constraint_is_eq_8_by_hand() -> None:
     split = cn.split(make_data())
     method = small("vflhlp-a", beta=0.5, warm_start=False)
-    method.task_, method.metric_, method.history_ = split.train.task, "accuracy", []
-    fed = method._assemble(split.train)
-    method.prepare(fed)
+    fed = put_together(method, split.train)
     from colonnade.methods._base.parts.monitor import Monitor
 
     monitor = Monitor(fed, "accuracy", [], lambda *a: None, 5, 5)
     start = [p.detach().clone() for p in fed.active.encoder.parameters()]
     head_start = fed.active.head[0].weight.detach().clone()
-    constraint = method.pretrain_active(fed, monitor)
+    constraint = pretrain_active(method, fed, monitor)
     for now, then in zip(fed.active.encoder.parameters(), start, strict=True):
         assert torch.equal(now, then)  # without warm start, Algorithm 1 begins where it was
     value = constraint().item()
@@ -202,12 +193,10 @@ def test_vflhlp_constraint_is_eq_8_by_hand() -> None:
 def test_vflhlp_starts_at_the_active_partys_own_model() -> None:
     split = cn.split(make_data())
     method = small("vflhlp-a", beta=1.0, warm_start=True)
-    method.task_, method.metric_, method.history_ = split.train.task, "accuracy", []
-    fed = method._assemble(split.train)
-    method.prepare(fed)
+    fed = put_together(method, split.train)
     from colonnade.methods._base.parts.monitor import Monitor
 
-    constraint = method.pretrain_active(fed, Monitor(fed, "accuracy", [], lambda *a: None, 5, 5))
+    constraint = pretrain_active(method, fed, Monitor(fed, "accuracy", [], lambda *a: None, 5, 5))
     assert constraint().item() == 0.0
 
 
@@ -298,11 +287,9 @@ def test_labels_on_unaligned_rows_only_are_explained() -> None:
 def test_parties_with_tables_of_other_length_are_not_stacked_for_nat() -> None:
     data = make_data(5, unaligned=0)
     method = small("fedonce")
-    fed = method._assemble(data)
-    method.prepare(fed)
-    assert isinstance(fed.engine, InProcess)
-    groups = stack_parties(fed.engine.parties.values())
-    assert all(len({len(p.tables["train"]) for p in g.parties}) == 1 for g in groups)
+    fed = put_together(method, data)
+    groups = stack_parties(passive_of(fed).values())
+    assert all(len({len(p.tables["train"]) for p in g.encoders.parties}) == 1 for g in groups)
 
 
 @pytest.mark.parametrize("name", PRETRAINED)

@@ -11,6 +11,7 @@ import torch
 import colonnade as cn
 from colonnade.errors import ConfigError
 from colonnade.methods._base.parts.privacy import privacy_of
+from colonnade.parties.skills.pretraining import PrivateAccount
 from colonnade.privacy import PrivacyError
 from tests.methods.small import small
 
@@ -61,15 +62,13 @@ def test_a_run_whose_noise_is_off_is_caught(monkeypatch, method):
 
 
 def test_a_guest_that_takes_more_steps_than_it_was_asked_to_is_caught(monkeypatch):
-    from colonnade.parties.passive import PassiveParty
+    told = PrivateAccount.tell_account
 
-    told = PassiveParty.tell_account
-
-    def one_more(party, message):
-        reply = told(party, message)
+    def one_more(skill, message):
+        reply = told(skill, message)
         return type(reply)({}, {**reply.values, "done": reply.values["done"] + 1})
 
-    monkeypatch.setattr(PassiveParty, "tell_account", one_more)
+    monkeypatch.setattr(PrivateAccount, "tell_account", one_more)
     with pytest.raises(PrivacyError, match="p1"):
         quick().fit(make_data())
 
@@ -116,7 +115,7 @@ def test_less_budget_costs_accuracy():
     ("options", "message"),
     [
         ({"epsilon": 0.0}, "epsilon must be a number above 0. Got 0.0"),
-        ({"delta": 1.0}, "delta must be between 0 and 1. Got 1.0"),
+        ({"delta": 1.0}, "delta must be a number above 0 and below 1. Got 1.0"),
         ({"clip": -1.0}, "clip must be a number above 0. Got -1.0"),
         ({"division": "half"}, "division must be one of moments, simple, pld. Got 'half'"),
     ],

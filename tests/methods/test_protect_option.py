@@ -12,6 +12,7 @@ import colonnade as cn
 from colonnade.lab.run.cell import Cell, parse_method, run_cell
 from colonnade.methods._base.method import SEEDED
 from colonnade.methods._base.options.text import parse_settings
+from colonnade.methods._base.wiring import wire_of
 from tests.conftest import make_data
 from tests.methods.test_protected import same, tiny, watch
 
@@ -76,7 +77,7 @@ def test_the_text_of_a_method_may_hold_colons_in_a_value() -> None:
 )
 def test_the_command_line_takes_one_or_several(text: str) -> None:
     model = cn.SplitNN(**parse_settings([f"protect={text}"]))
-    assert [type(p).__name__ for p in model.wire().protections] == ["Iso", "GaussianNoise"]
+    assert [type(p).__name__ for p in wire_of(model, model.setup()).protections] == ["Iso", "GaussianNoise"]
 
 
 def test_the_record_names_protections_and_their_labels() -> None:

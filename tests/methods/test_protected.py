@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from colonnade.methods._base.federated import FederatedMethod
 
 import colonnade as cn
 from colonnade.wire.message import Message
-from colonnade.wire.protections.text import FLOATS
 from colonnade.wire.wire import Wire
 from tests.conftest import make_data
+from tests.declared import KINDS
 from tests.methods.small import small
+from tests.methods.together import observe, put_together
 
-FEDERATED = [name for name, method in cn.METHODS.items() if issubclass(method, FederatedMethod)]
+FEDERATED = [name for name, method in cn.METHODS.items() if hasattr(method, "protect")]
 AVERAGED = [name for name in FEDERATED if hasattr(cn.METHODS[name], "aggregate")]
 
 
@@ -42,6 +42,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Message, Message]]:
         seen.append((Message(message.kind, message.sender, message.receiver, message.phase, given), received))
         return received
 
+    observe(monkeypatch)  # messages that nobody looks at go in groups
     monkeypatch.setattr(Wire, "carry", watched)
     return seen
 
@@ -65,13 +66,13 @@ def test_a_method_sends_what_it_says_it_sends_and_all_of_it_can_be_protected(
     name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = cn.split(make_data(rows=60), seed=1)
-    said = tiny(name, **options).sent()
+    said = tiny(name, **options).setup().sends
     seen = watch(monkeypatch)
     model = tiny(name, **options, protect=tuple(f"iso:{kind}:1" for kind in said)).fit(parts.train, parts.valid)
     model.predict(parts.test.views)
     crossed: dict[str, set[str]] = {}
     for given, received in seen:
-        if given.kind in FLOATS:
+        if KINDS[given.kind].holds_floats:
             crossed.setdefault(given.kind, set()).add(given.phase.split()[0])
             assert not torch.equal(received.tensors[given.kind], given.tensors[given.kind])
         else:
@@ -145,7 +146,7 @@ def test_a_loaded_model_does_not_repeat_the_noise_of_training(tmp_path: Any, mon
     model = tiny("splitnn", protect=("noise:representation:1",)).fit(data)
     again = cn.load(model.save(tmp_path / "model"))
     assert again.get_params() == model.get_params()
-    wires = [again.federation_.wire, tiny("splitnn", protect="noise:representation:1")._assemble(data).wire]
+    wires = [again.federation_.wire, put_together(tiny("splitnn", protect="noise:representation:1"), data, ready=False).wire]
     message = Message("representation", "p1", "p0", "predict", {"representation": torch.zeros(50, 12)})
     loaded, first = (wire.carry(message).tensors["representation"] for wire in wires)
     assert abs(np.corrcoef(loaded.flatten(), first.flatten())[0, 1]) < 5 / np.sqrt(600)

@@ -12,12 +12,14 @@ import torch
 import colonnade as cn
 from colonnade.errors import MissingDependencyError
 from colonnade.lab.run.cell import Cell, run_cell
-from colonnade.methods.references.combined import EVERYONE, merge, merge_data
+from colonnade.methods.references.merge import EVERYONE, merge, merge_data
+from colonnade.methods.secureboost.skills import Columns
 from colonnade.methods.secureboost.trees.bins import Binner
-from colonnade.wire.codec import encode, pack
-from colonnade.wire.message import KINDS, Message
-from colonnade.wire.wire import Wire
+from colonnade.wire.codec import encode
+from colonnade.wire.message import Message
 from tests.conftest import make_data
+from tests.declared import packed
+from tests.methods.together import observe
 from tests.methods.trees.slow import Settings, boost
 
 OPTIONS = {"trees": 6, "depth": 3, "bins": 8, "min_weight": 0.5, "learning_rate": 0.3}
@@ -62,7 +64,7 @@ def test_the_trees_are_those_of_the_columns_in_one_place(task: str, options: dic
     alone = clear(**options).fit(merge_data(parts.train), merge_data(parts.valid))
     assert np.array_equal(outputs(federated, parts.test.views), outputs(alone, in_one_place(parts.test)))
     assert [h["loss"] for h in federated.history_] == [h["loss"] for h in alone.history_]
-    assert len(set(federated.forest_.party) - {-1}) == 3  # every party has a split
+    assert len(set(federated.fitted_.forest.party) - {-1}) == 3  # every party has a split
     assert alone.traffic_.bytes == 0 and alone.gradients_ == "not sent"
 
 
@@ -73,7 +75,7 @@ def test_encrypted_equals_clear_bit_for_bit(task: str) -> None:
     plain = clear(trees=3).fit(parts.train, parts.valid)
     secret = encrypted(trees=3).fit(parts.train, parts.valid)
     assert np.array_equal(outputs(plain, parts.test.views), outputs(secret, parts.test.views))
-    assert plain.forest_ == secret.forest_
+    assert plain.fitted_.forest == secret.fitted_.forest
     assert [(h["loss"], h["validation_loss"]) for h in plain.history_] == [
         (h["loss"], h["validation_loss"]) for h in secret.history_
     ]
@@ -141,7 +143,7 @@ def test_categories_are_divided_into_two_sets() -> None:
     data = cn.VerticalData({"bank": rng.normal(size=(400, 1)), "shop": pd.DataFrame({"kind": kinds})}, y)
     model = clear(trees=1, depth=1, learning_rate=1.0).fit(data)
     assert model.score(data.views, data.labels) == 1.0
-    assert model.forest_.party == [1, -1, -1]
+    assert model.fitted_.forest.party == [1, -1, -1]
 
 
 @pytest.mark.parametrize("task", ["binary", "regression"])
@@ -164,9 +166,9 @@ def test_scores_like_scikit_learns_histogram_boosting(task: str) -> None:
 
 
 def recorded(model: cn.SecureBoost, data: cn.VerticalData, validation: cn.VerticalData | None = None) -> list[Message]:
-    seen: list[Message] = []
-    model.wire = lambda: Wire(observers=[seen.append])  # type: ignore[method-assign]
-    model.fit(data, validation)
+    with pytest.MonkeyPatch.context() as patch:
+        seen = observe(patch)
+        model.fit(data, validation)
     return seen
 
 
@@ -214,11 +216,11 @@ def test_only_declared_messages_cross_and_traffic_is_their_encoded_size(task: st
     model = clear()
     seen = recorded(model, parts.train, parts.valid)
     for message in seen:
-        kind = KINDS[message.kind]
+        kind = model.setup().offer.kinds[message.kind]
         assert (message.receiver == "p0") == (kind.direction == "up")
         assert set(message.tensors) <= set(kind.tensors) and set(message.values) <= kind.values
         assert not any(tensor.is_floating_point() for tensor in message.tensors.values())
-    assert model.traffic_.bytes == sum(len(encode(pack(m, "float32"))) for m in seen)
+    assert model.traffic_.bytes == sum(len(encode(packed(m, "float32"))) for m in seen)
     assert model.traffic_.messages == len(seen)
     assert set(model.traffic_.by_phase) == {"setup", "train", "validate"}
     assert model.history_[-1]["bytes"] == model.traffic_.bytes
@@ -240,8 +242,8 @@ def test_first_alone_shows_passive_parties_nothing_of_the_first_trees() -> None:
     model = clear(trees=1, first_alone=True).fit(parts.train)
     assert set(model.traffic_.by_kind) == {"binning", "layout"}
     more = clear(first_alone=True).fit(parts.train)
-    assert {-1, 0} == set(more.forest_.party[: more.forest_.roots[1]])
-    assert {1, 2} & set(more.forest_.party)
+    assert {-1, 0} == set(more.fitted_.forest.party[: more.fitted_.forest.roots[1]])
+    assert {1, 2} & set(more.fitted_.forest.party)
 
 
 def test_rows_that_are_not_sampled_are_not_sent() -> None:
@@ -264,7 +266,7 @@ def test_early_stopping_keeps_the_best_round() -> None:
     model = clear(trees=60, patience=3, learning_rate=1.0).fit(parts.train, parts.valid)
     losses = [h["validation_loss"] for h in model.history_]
     best = int(np.argmin(losses)) + 1
-    assert model.forest_.rounds == best < 60
+    assert model.fitted_.forest.rounds == best < 60
     assert len(losses) == best + 3
     short = clear(trees=best, learning_rate=1.0).fit(parts.train)
     assert np.array_equal(outputs(short, parts.test.views), outputs(model, parts.test.views))
@@ -273,7 +275,7 @@ def test_early_stopping_keeps_the_best_round() -> None:
 def test_training_ends_when_no_tree_finds_a_split() -> None:
     parts = aligned("regression")
     model = clear(gamma=1e6, trees=20).fit(parts.train)
-    assert len(model.history_) == 1 and model.forest_.party == [-1]
+    assert len(model.history_) == 1 and model.fitted_.forest.party == [-1]
 
 
 @pytest.mark.parametrize("active", ["p1", "server"])
@@ -290,7 +292,7 @@ def test_any_party_can_be_active(active: str) -> None:
 def test_a_saved_model_holds_no_key_and_each_party_its_own_records(tmp_path) -> None:
     parts = aligned("multiclass")
     model = encrypted(trees=2).fit(parts.train)
-    assert model.owners_.keys is None
+    assert model.fitted_.owners.keys is None
     model.save(tmp_path / "m")
     again = cn.load(tmp_path / "m")
     assert np.array_equal(outputs(model, parts.test.views), outputs(again, parts.test.views))
@@ -307,7 +309,7 @@ def test_bad_options_are_listed_together() -> None:
     text = str(caught.value)
     for part in (
         "8 problems", "depth must be a whole number from 1 to 9. Got 10", "bins must be a whole number from 2 to 255",
-        "min_weight must be a number above 0", "subsample must be in (0, 1]. Got 0", "encrypt must be true or false",
+        "min_weight must be a number above 0", "subsample must be a number above 0 and of at most 1. Got 0", "encrypt must be true or false",
         "key_bits must be 1024, 2048, 3072 or 4096. Got 512", "gamma must be a number of at least 0", "trees must be",
     ):  # fmt: skip
         assert part in text
@@ -340,14 +342,15 @@ def test_out_of_turn_questions_are_refused() -> None:
     parts = aligned("binary")
     model = clear().fit(parts.train)
     party = model.federation_.engine.parties["p1"]
+    trees = party.skill(Columns).owner
     with pytest.raises(cn.WireError, match="received ciphertexts before it received a key"):
-        party.trees.take_encrypted(np.zeros((3, 256), np.uint8))
+        trees.take_encrypted(np.zeros((3, 256), np.uint8))
     with pytest.raises(cn.WireError, match="received 3 derivatives for"):
-        party.trees.take(np.zeros((3, 2), np.int32))
-    nodes = np.zeros(len(party.trees.rows), np.uint8)
+        trees.take(np.zeros((3, 2), np.int32))
+    nodes = np.zeros(len(trees.rows), np.uint8)
     for wrong, count in ((nodes[:-1], 1), (nodes, 0), (nodes, 10**9), (nodes + 3, 2)):
         with pytest.raises(cn.WireError, match=f"sums of {count} nodes that do not fit its rows"):
-            party.trees.add_up(wrong, count, 0)
-    party.trees = None
+            trees.add_up(wrong, count, 0)
+    party.skill(Columns).found = None
     with pytest.raises(cn.WireError, match="before its columns were binned"):
         party.perform("add_up", Message("nodes", "p0", "p1", "train", {"nodes": torch.zeros(1, dtype=torch.uint8)}))

@@ -12,9 +12,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import colonnade as cn
-from colonnade.engines.in_process.engine import InProcess
-from colonnade.parties.active import join as join_parts
 from colonnade.parties.federation import Federation
+from colonnade.parties.joined import join as join_parts
+from tests.methods.together import engine_of, parties_of, put_together
 
 UPDATES = 20
 
@@ -27,17 +27,11 @@ def make(widths: list[int], rows: int, outputs: int, seed: int) -> cn.VerticalDa
 
 
 def assemble(data: cn.VerticalData, stack: bool, **options: object) -> Federation:
-    method = cn.SplitNN(**options)
-    fed = method._assemble(data)
-    assert isinstance(fed.engine, InProcess)
-    fed.engine.stack = stack
-    method.prepare(fed)
-    return fed
+    return put_together(cn.SplitNN(**options), data, stack=stack)
 
 
 def encoders(fed: Federation) -> list[nn.Module]:
-    assert isinstance(fed.engine, InProcess)
-    return [p.encoder for p in (fed.active, *fed.engine.parties.values()) if p.encoder is not None]
+    return [p.encoder for p in parties_of(fed) if p.encoder is not None]
 
 
 def train_split(fed: Federation, batches: list[torch.Tensor], optimizer: str) -> None:
@@ -53,7 +47,7 @@ def train_split(fed: Federation, batches: list[torch.Tensor], optimizer: str) ->
 def train_joint(fed: Federation, batches: list[torch.Tensor], optimizer: str) -> tuple[list[nn.Module], nn.Module]:
     """One graph over copies of the same networks and tables, one optimizer, plain autograd."""
     nets, head = copy.deepcopy(encoders(fed)), copy.deepcopy(fed.active.head)
-    tables = [p.tables["train"].x.clone() for p in (fed.active, *fed.engine.parties.values()) if "train" in p.tables]
+    tables = [p.tables["train"].x.clone() for p in parties_of(fed) if "train" in p.tables]
     parameters = [p for m in [*nets, head] for p in m.parameters()]
     made = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad}[optimizer]
     extra = {"momentum": 0.9} if optimizer == "sgd" else {}
@@ -117,7 +111,7 @@ def test_gradients_equal_those_of_one_graph(widths, how, seed) -> None:
     fed = assemble(make(widths, 30, 3, seed), True, hidden=(7,), width=4, join=how, seed=seed)
     batch = torch.arange(11)
     nets, head = copy.deepcopy(encoders(fed)), copy.deepcopy(fed.active.head)
-    parties = [fed.active, *fed.engine.parties.values()]
+    parties = parties_of(fed)
     h = [n(p.tables["train"].x[batch]) for n, p in zip(nets, parties, strict=True)]
     for part in h:
         part.retain_grad()
@@ -132,8 +126,8 @@ def test_gradients_equal_those_of_one_graph(widths, how, seed) -> None:
 def test_parties_of_equal_shape_run_together_and_give_the_same() -> None:
     data = make([4, 3, 3, 3, 5], 50, 3, 0)
     stacked, single = (assemble(data, stack, hidden=(8,), width=4) for stack in (True, False))
-    assert [s.names for s in stacked.engine.stacks] == [["p1", "p2", "p3"]]
-    assert single.engine.stacks == []
+    assert [s.names for s in engine_of(stacked).stacks] == [("p1", "p2", "p3")]
+    assert engine_of(single).stacks == []
     batches = [torch.arange(i, i + 16) for i in range(20)]
     train_split(stacked, batches, "adam")
     train_split(single, batches, "adam")

@@ -14,12 +14,16 @@ from hypothesis import strategies as st
 
 import colonnade as cn
 from colonnade.data import transductive
-from colonnade.methods.ssvfl import consistency, mixed_batches, supervised_contrast, supervised_loss
-from colonnade.parties.passive import PassiveParty, Reply
+from colonnade.methods import ssvfl
+from colonnade.methods._base.parts.mixed import mixed_batches
+from colonnade.methods.ssvfl import consistency, supervised_contrast, supervised_loss
+from colonnade.parties.skills.encoder import Encoding
+from colonnade.parties.skills.skill import Reply, Skill
+from colonnade.parties.skills.split import Split
 from colonnade.wire.message import Message
-from colonnade.wire.wire import Wire
 from tests.conftest import make_data
 from tests.methods.small import small
+from tests.methods.together import observe, put_together
 
 
 def slow_contrast(h: list[list[float]], y: list[int]) -> float:
@@ -89,7 +93,7 @@ def test_supervised_losses_by_hand() -> None:
 @pytest.mark.parametrize("size", [1, 7, 500])
 def test_batches_hold_every_row_and_both_kinds_always(size: int) -> None:
     method = small("ssvfl")
-    fed = method._assemble(make_data())
+    fed = put_together(method, make_data(), ready=False)
     active = fed.active
     labelled = set(active.labelled_aligned.tolist())
     first: list[int] = []
@@ -119,27 +123,23 @@ def test_unlabelled_rows_matter_and_the_ablation_ce_is_plain_training() -> None:
 
 def listened(monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, list[Message], list[torch.Tensor]]:
     """A method, its representations as they cross, and the same as they leave the one passive party's encoder."""
-    crossed: list[Message] = []
     clean: list[torch.Tensor] = []
-    wire = cn.SSVFLDP.wire
-
-    def observed(self: cn.SSVFLDP) -> Wire:
-        made = wire(self)
-        made.observers.append(lambda m: crossed.append(m) if m.kind == "representation" else None)
-        return made
 
     def kept(original: Any) -> Any:
-        def answer(self: PassiveParty, message: Message) -> Reply:
+        def answer(self: Skill, message: Message) -> Reply:
             reply: Reply = original(self, message)
             clean.append(reply.tensors["representation"].clone())
             return reply
 
         return answer
 
-    monkeypatch.setattr(cn.SSVFLDP, "wire", observed)
-    for name in ("forward", "represent"):
-        monkeypatch.setattr(PassiveParty, name, kept(getattr(PassiveParty, name)))
-    return small("ssvfl-dp", **options), crossed, clean
+    for skill, name in ((Split, "forward"), (Encoding, "represent")):
+        monkeypatch.setattr(skill, name, kept(getattr(skill, name)))
+    return small("ssvfl-dp", **options), observe(monkeypatch), clean
+
+
+def representations(seen: list[Message]) -> list[Message]:
+    return [message for message in seen if message.kind == "representation"]
 
 
 def within_five_sigma(noise: torch.Tensor, scale: float) -> None:
@@ -154,8 +154,9 @@ def test_what_crosses_in_training_is_the_representation_and_noise_of_that_deviat
     scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = cn.split(make_data(rows=200))
-    method, crossed, clean = listened(monkeypatch, noise=scale, epochs=8)
+    method, seen, clean = listened(monkeypatch, noise=scale, epochs=8)
     model = method.fit(parts.train, parts.valid)
+    crossed = representations(seen)
     assert len(crossed) == len(clean) and {m.phase for m in crossed} == {"train", "validate"}
     for phase in ("train", "validate"):
         noise = [
@@ -165,27 +166,28 @@ def test_what_crosses_in_training_is_the_representation_and_noise_of_that_deviat
     before = len(crossed)
     first, again = (model.predict_proba(parts.test.views) for _ in range(2))
     assert np.array_equal(first, again)
+    crossed = representations(seen)
     later = list(zip(crossed, clean, strict=True))[before:]
     assert [m.phase for m, _ in later] == ["predict"] * 2
     assert all(torch.equal(m.tensors["representation"], h) for m, h in later)
 
 
 def test_the_active_partys_own_representation_has_no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    method, crossed, clean = listened(monkeypatch, noise=1.0, epochs=2)
-    objective, steps = method.objective, 0
+    method, seen, clean = listened(monkeypatch, noise=1.0, epochs=2)
+    objective, steps = ssvfl.objective, 0
 
-    def watched(active: Any, rows: torch.Tensor, labelled: int, parts: dict[str, torch.Tensor]) -> torch.Tensor:
+    def watched(method: Any, active: Any, rows: torch.Tensor, labelled: int, parts: dict[str, torch.Tensor]) -> torch.Tensor:
         nonlocal steps
         steps += 1
         assert torch.equal(parts["p0"], active.encode(active.tables["train"].rows(rows), train=True))
-        assert torch.equal(parts["p1"], crossed[-1].tensors["representation"])
+        assert torch.equal(parts["p1"], representations(seen)[-1].tensors["representation"])
         assert not torch.allclose(parts["p1"], clean[-1], atol=0.1)
-        loss: torch.Tensor = objective(active, rows, labelled, parts)
+        loss: torch.Tensor = objective(method, active, rows, labelled, parts)
         return loss
 
-    method.objective = watched
+    monkeypatch.setattr(ssvfl, "objective", watched)
     method.fit(make_data())
-    assert steps == len(crossed) >= 2
+    assert steps == len(representations(seen)) >= 2
 
 
 def test_without_noise_it_is_ssvfl_bit_for_bit_and_with_noise_it_is_not() -> None:

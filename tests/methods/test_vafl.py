@@ -18,10 +18,10 @@ from torch.nn import functional as F
 import colonnade as cn
 from colonnade.methods.vafl import Server, clocks
 from colonnade.parties.federation import Federation
-from colonnade.wire.message import Message
-from colonnade.wire.wire import Wire
 from tests.conftest import make_data
+from tests.methods import together
 from tests.methods.small import small
+from tests.methods.together import put_together
 
 RATES = {"adam": 0.02, "plain-sgd": 0.2}
 Activation = tuple[str, Tensor]
@@ -35,15 +35,11 @@ def make(parties: int, rows: int, outputs: int, seed: int, active: str = "p0") -
 
 
 def assemble(data: cn.VerticalData, **options: Any) -> Federation:
-    method = cn.VAFL(**options)
-    fed = method._assemble(data)
-    method.prepare(fed)
-    return fed
+    return put_together(cn.VAFL(**options), data)
 
 
 def parties_of(fed: Federation) -> dict[str, Any]:
-    every = {fed.active.name: fed.active, **fed.engine.parties}  # type: ignore[attr-defined]
-    return {name: party for name, party in every.items() if party.encoder is not None}
+    return {party.name: party for party in together.parties_of(fed) if party.encoder is not None}
 
 
 class Slow:
@@ -176,11 +172,10 @@ def test_speeds_decide_how_often_a_party_sends() -> None:
     assert 2 < sent["p1"] / sent["p2"] < 12
 
 
-def test_an_epoch_is_as_many_activations_as_clients_have_batches() -> None:
-    seen: list[Message] = []
+def test_an_epoch_is_as_many_activations_as_clients_have_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = together.observe(monkeypatch)
     data = make(3, 30, 2, 0, active="server")
     model = cn.VAFL(epochs=4, batch_size=8, hidden=(4,), width=3)
-    model.wire = lambda: Wire(observers=[seen.append])  # type: ignore[method-assign]
     model.fit(data)
     train_messages = Counter(m.kind for m in seen if m.phase == "train")
     assert train_messages["gradient"] == train_messages["representation"] == 4 * 3 * 4  # epochs, clients, batches
@@ -231,8 +226,8 @@ def test_noise_is_on_what_leaves_in_training_and_the_record_names_it() -> None:
     [
         ({"noise": -1}, r"noise must be a number of at least 0\. Got -1"),
         ({"max_staleness": -1}, r"max_staleness must be a whole number of at least 0\. Got -1\. Use none for no bound"),
-        ({"speeds": 3}, r"speeds must map party names to numbers\. Got 3"),
-        ({"speeds": {"p1": 0}}, r"speeds: that of 'p1' must be a number above 0\. Got 0"),
+        ({"speeds": 3}, r"speeds must be a mapping of party names to numbers above 0\. Got 3"),
+        ({"speeds": {"p1": 0}}, r"speeds must be a mapping of party names to numbers above 0\. Got \{'p1': 0\}"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], text: str) -> None:

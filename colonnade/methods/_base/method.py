@@ -174,8 +174,9 @@ class Method:
         self.check_options()
         data, validation = training_rows(data, validation)
         if data.task not in self.tasks:
+            able = ", ".join(method.name for method in known_methods() if data.task in method.tasks)
             raise ConfigError(
-                f"{self.name} does {', '.join(self.tasks)}, not {data.task}. splitnn, fedonce and fedhssl do all tasks."
+                f"{self.name} does {', '.join(self.tasks)}, not {data.task}. These do {data.task}: {able}."
             )
         self.task_: Task = data.task
         self.metric_ = check_metric(metric or default_metric(data.task), data.task)
@@ -316,6 +317,17 @@ class Method:
         It must be new, empty, or hold an earlier saved model and nothing else.
         """
         return save_model(self, self.trained(), Path(folder))
+
+
+def known_methods() -> list[type[Method]]:
+    """All methods that are loaded, one for each name."""
+    found: dict[str, type[Method]] = {}
+    left: list[type[Method]] = [Method]
+    for method in left:
+        left += method.__subclasses__()
+        if hasattr(method, "name"):
+            found.setdefault(method.name, method)
+    return list(found.values())
 
 
 def check_apart(data: VerticalData, validation: VerticalData | None) -> None:

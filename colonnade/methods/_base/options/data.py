@@ -122,6 +122,8 @@ def _must_be_number(option: Option, value: Any) -> str | None:
     )
     if good:
         return None
+    if least is not None and most is not None:
+        return f"{kind} from {least.ge:g} to {most.le:g}"
     said = [f"of at least {least.ge:g}"] if least is not None else []
     said += [f"above {above.gt:g}"] if above is not None else []
     said += [f"of at most {most.le:g}"] if most is not None else []
