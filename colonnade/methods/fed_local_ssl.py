@@ -31,7 +31,7 @@ from colonnade.methods._base.parts.averaging import (
 from colonnade.methods._base.parts.monitor import Monitor
 from colonnade.methods._base.parts.pretraining import pretrain_all
 from colonnade.methods._base.parts.self_supervised import ANY_OBJECTIVE, own_objectives, ssl_lesson
-from colonnade.methods._base.setup import SPLIT, SPLIT_SKILLS, Setup
+from colonnade.methods._base.setup import SPLIT, SPLIT_SKILLS, Setup, Skills
 from colonnade.methods.splitnn import train_together
 from colonnade.objectives.base import Objective
 from colonnade.objectives.training import OwnObjective
@@ -61,7 +61,7 @@ class FedLocalSSL(Privacy, Averages, SelfSupervision, Pretraining, Crossing, Net
 
     def setup(self) -> Setup:
         """Learning alone, all at once or pass by pass with averaging between; then split training."""
-        alone = (Enrolment, Studying, *averaging_skills(self)) if self.aggregate else (PretrainingSkill,)
+        alone: Skills = (Enrolment, Studying, *averaging_skills(self)) if self.aggregate else (PretrainingSkill,)
         return Setup(
             skills=(*SPLIT_SKILLS, *alone), sends={**SPLIT, **averaged_sends(self)}, lacks=averaged_lacks(self),
             objectives=own_objectives(self),

@@ -101,7 +101,8 @@ class FedOncePCA(Crossing, Networks, Method):
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1; nothing is trained at the guests, the components are computed."""
         lesson = Lesson(
-            objective="pca", epochs=0, batch_size=1, learning_rate=0.0, weight_decay=0.0, optimizer="adam", seed=self.seed
+            objective="pca", epochs=0, batch_size=1, learning_rate=0.0, weight_decay=0.0, optimizer="adam",
+            seed=self.seed,
         )  # fmt: skip
         learn_in_one_round(self, fed, monitor, lesson)
 

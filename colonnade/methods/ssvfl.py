@@ -92,7 +92,8 @@ class SSVFLDP(Losses, Crossing, Networks, Method):
         float,
         Ge(0),
         Help(
-            "Standard deviation of the noise on representations in training (c). It has no (ε, δ); the paper tries 1 to 4."
+            "Standard deviation of the noise on representations in training (c). It has no (ε, δ); "
+            "the paper tries 1 to 4."
         ),
     ] = 1.0
 

@@ -313,7 +313,7 @@ def test_a_party_that_is_always_late_changes_no_prediction(name: str) -> None:
 def test_who_is_always_late_must_be_a_passive_party(name: str, data: cn.VerticalData) -> None:
     with pytest.raises(cn.ConfigError, match=r"late names \['p0', 'shop'\], but the passive parties are \['p1'\]"):
         small(name, late=["p0", "shop"]).fit(data)
-    with pytest.raises(cn.ConfigError, match=r"late must be names of parties, e\.g\. \['shop'\], or \[\] for none\. Got 3"):
+    with pytest.raises(cn.ConfigError, match=r"late must be names of parties, e\.g\. \['shop'\], .*\. Got 3"):
         small(name, late=3)
 
 

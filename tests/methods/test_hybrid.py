@@ -388,7 +388,9 @@ def test_a_warm_start_is_where_every_attempt_begins() -> None:
     assert not np.allclose(cold.predict_proba(rows), warm.predict_proba(rows))
 
 
-@pytest.mark.parametrize(("value", "shown"), [((0.0, -1.0), r"\(0\.0, -1\.0\)"), ("much", "'much'"), ((True,), r"\(True,\)")])
+@pytest.mark.parametrize(
+    ("value", "shown"), [((0.0, -1.0), r"\(0\.0, -1\.0\)"), ("much", "'much'"), ((True,), r"\(True,\)")]
+)
 def test_every_weight_of_the_agreement_is_checked(value: Any, shown: str) -> None:
     text = rf"^Hybrid: consistency must be a number of at least 0, or a few such numbers\. Got {shown}\."
     with pytest.raises(cn.ConfigError, match=text):

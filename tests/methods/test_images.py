@@ -96,7 +96,9 @@ def test_images_that_do_not_fit_are_explained() -> None:
 def test_a_gpu_that_is_not_there_is_refused() -> None:
     if torch.cuda.is_available():
         pytest.skip("a CUDA device is here")
-    with pytest.raises(cn.ConfigError, match=r"device='cuda', but no CUDA device is here. Use device='cpu'."):
+    with pytest.raises(
+        cn.ConfigError, match=r"device must be .* where a CUDA device is here\. Got 'cuda'\. Use device='cpu'\."
+    ):
         cn.SplitNN(device="cuda")
 
 

@@ -146,7 +146,8 @@ def test_a_loaded_model_does_not_repeat_the_noise_of_training(tmp_path: Any, mon
     model = tiny("splitnn", protect=("noise:representation:1",)).fit(data)
     again = cn.load(model.save(tmp_path / "model"))
     assert again.get_params() == model.get_params()
-    wires = [again.federation_.wire, put_together(tiny("splitnn", protect="noise:representation:1"), data, ready=False).wire]
+    fresh = put_together(tiny("splitnn", protect="noise:representation:1"), data, ready=False)
+    wires = [again.federation_.wire, fresh.wire]
     message = Message("representation", "p1", "p0", "predict", {"representation": torch.zeros(50, 12)})
     loaded, first = (wire.carry(message).tensors["representation"] for wire in wires)
     assert abs(np.corrcoef(loaded.flatten(), first.flatten())[0, 1]) < 5 / np.sqrt(600)

@@ -309,7 +309,8 @@ def test_bad_options_are_listed_together() -> None:
     text = str(caught.value)
     for part in (
         "8 problems", "depth must be a whole number from 1 to 9. Got 10", "bins must be a whole number from 2 to 255",
-        "min_weight must be a number above 0", "subsample must be a number above 0 and of at most 1. Got 0", "encrypt must be true or false",
+        "min_weight must be a number above 0", "subsample must be a number above 0 and of at most 1. Got 0",
+        "encrypt must be true or false",
         "key_bits must be 1024, 2048, 3072 or 4096. Got 512", "gamma must be a number of at least 0", "trees must be",
     ):  # fmt: skip
         assert part in text

@@ -176,7 +176,7 @@ def test_the_active_partys_own_representation_has_no_noise(monkeypatch: pytest.M
     method, seen, clean = listened(monkeypatch, noise=1.0, epochs=2)
     objective, steps = ssvfl.objective, 0
 
-    def watched(method: Any, active: Any, rows: torch.Tensor, labelled: int, parts: dict[str, torch.Tensor]) -> torch.Tensor:
+    def watched(method: Any, active: Any, rows: torch.Tensor, labelled: int, parts: Any) -> torch.Tensor:
         nonlocal steps
         steps += 1
         assert torch.equal(parts["p0"], active.encode(active.tables["train"].rows(rows), train=True))

@@ -41,7 +41,9 @@ class PartyStack:
         self._joint: set[str] = set()  # operations whose state is the stack's
         for skill in parties[0].skills:
             form = skill.stacked(self.encoders)
-            for name in skill.operations if form is not None else ():
+            if form is None:
+                continue
+            for name in skill.operations:
                 if hasattr(form, name):
                     if form.joint:
                         self._joint.add(name)

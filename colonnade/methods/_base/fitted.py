@@ -20,9 +20,12 @@ class Fitted(Protocol):
     """A trained model, without the options that it was trained with."""
 
     has_networks: bool  # whether there are encoders and a head
-    federation: Federation | None  # None: a reference, which sees all columns in one place
     absent: dict[str, int]  # how many of the rows that were predicted last each party lacked
     late: dict[str, int]  # answers of each party that came too late in training
+
+    @property
+    def federation(self) -> Federation | None:
+        """The parties; None where the model sees all columns in one place."""
 
     @property
     def classes(self) -> npt.NDArray[Any]:

@@ -32,6 +32,7 @@ from colonnade.methods._base.setup import Setup
 from colonnade.methods._base.store import save_model
 from colonnade.parties.federation import Federation
 from colonnade.wire.meter import Traffic
+from colonnade.wire.protections.text import unreadable
 from colonnade.wire.wire import Observer
 
 Progress = Callable[[str, int, int], None]  # phase, steps done, steps in all
@@ -119,8 +120,7 @@ class Method:
             setattr(self, field.name, plain(getattr(self, field.name)))
         found = [problem_of(option, getattr(self, name)) for name, option in options_of(type(self)).items()]
         problems = [problem for problem in found if problem is not None]
-        if not problems:
-            problems = self.check() + network_problems(self)
+        problems += unreadable(getattr(self, "protect", ())) if problems else self.check() + network_problems(self)
         raise_all(problems, ConfigError, type(self).__name__)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

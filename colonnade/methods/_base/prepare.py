@@ -37,7 +37,7 @@ def plan_of(active: ActiveParty, setup: Setup, options: Mapping[str, Any]) -> di
     names = {"hidden": "hidden", "width": "width", "embedding": "embedding", "image": "image_encoder", "seed": "seed"}
     plan = {name: options[option] for name, option in names.items() if option in options}
     more = {} if setup.plan is None else setup.plan(active)
-    made = {name: plan.get(name, more.get(name)) for name in names} | more
+    made: dict[str, Any] = {name: plan.get(name, more.get(name)) for name in names} | more
     return {**made, "hidden": list(made["hidden"])}
 
 

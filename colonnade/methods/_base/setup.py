@@ -1,4 +1,4 @@
-"""What a run of a method sets up: who takes part, what may be asked of them, what crosses, and which networks are built."""
+"""What a run of a method sets up: who takes part, what may be asked of them, what crosses, which networks are built."""
 
 from __future__ import annotations
 

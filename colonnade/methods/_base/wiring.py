@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from colonnade.engines.in_process.engine import InProcess
 from colonnade.methods._base.setup import Setup
 from colonnade.parties.passive import PassiveParty
+from colonnade.wire.codec import Precision
 from colonnade.wire.protections import build
 from colonnade.wire.wire import Wire
 
@@ -23,7 +24,7 @@ def late_parties(method: Method) -> tuple[str, ...]:
 def wire_of(method: Method, setup: Setup) -> Wire:
     """The wire between the parties."""
     protections = build(getattr(method, "protect", ()), method.seed)
-    precision = getattr(method, "codec", "float32")
+    precision: Precision = getattr(method, "codec", "float32")
     return Wire(setup.offer.kinds, precision, [*protections, *setup.noise], observers=[*method.observers])
 
 

@@ -34,14 +34,16 @@ class CrossLearning:
         int,
         Ge(1),
         Help(
-            "Updates with each received projection. More save rounds and risk drift; the paper tries 1, 4 and 8 (Fig. 7)."
+            "Updates with each received projection. More save rounds and risk drift; "
+            "the paper tries 1, 4 and 8 (Fig. 7)."
         ),
     ] = 1
     staleness: Annotated[
         int,
         Ge(0),
         Help(
-            "Passes for which a party may go on with the projections that it last received (App. D). 0 exchanges always."
+            "Passes for which a party may go on with the projections that it last received (App. D). "
+            "0 exchanges always."
         ),
     ] = 0
 
@@ -54,7 +56,8 @@ class Guidance:
         float | tuple[float, ...],
         WEIGHTS,
         Help(
-            "Weight of the guidance by other parties (γ, Eq. 4), or its values at evenly spaced points of pre-training.",
+            "Weight of the guidance by other parties (γ, Eq. 4), "
+            "or its values at evenly spaced points of pre-training.",
             "0 switches guidance off; the paper uses 0.5.",
         ),
     ] = 0.5

@@ -1,7 +1,8 @@
 """FedHSSL's pre-training (He et al. 2022, Alg. 1): the loop at the active party.
 
 Step 1 between the parties (l.1-13), step 2 within each (l.14-24), step 3 averaging (l.25-30); the passive half is in
-`colonnade.parties.skills.together`. Symbols: z projection, p prediction, c cross-party, l local, γ the guidance's weight.
+`colonnade.parties.skills.together`. Symbols: z projection, p prediction, c cross-party, l local, γ weight of the
+guidance.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def pretrain(method: Any, fed: Federation, monitor: Monitor, towers: str) -> Non
     own = enrol(fed, lesson, towers, averages, updates=method.updates, staleness=method.staleness)
     if own is None or own.cross is None:
         raise DataError(f"{method.name} needs columns of party {fed.active.name!r}.")
-    averaging = Averaging(fed, own, averages, secure=averages and method.secure_aggregation)
+    averaging = Averaging(fed, own, averages, secure=bool(averages) and method.secure_aggregation)
     for epoch in range(method.pretrain_epochs):
         record: dict[str, Any] = {"phase": "pretrain", "epoch": epoch + 1}
         record["loss"] = cross_party(method, fed, own.cross, epoch)  # l.1-13

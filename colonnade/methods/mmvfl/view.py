@@ -22,7 +22,8 @@ from colonnade.wire.kind import Kind
 from colonnade.wire.message import Message
 
 CONSENSUS = Kind(
-    "consensus", "down", "in MMVFL, what all parties together take for the classes of rows: soon the classes themselves",
+    "consensus", "down",
+    "in MMVFL, what all parties together take for the classes of rows: soon the classes themselves",
     tensors={"rows": ("int", 1), "consensus": ("float", 2)}, lossy=True, asks_about_rows=True,
 )  # fmt: skip
 LEAST = 1e-8  # what stands for 2 ‖w_i‖₂ = 0, so that A_ii stays finite

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,9 @@ from colonnade.data.ids import Ids
 from colonnade.data.vertical import VerticalData
 from colonnade.data.view import View
 from colonnade.errors import DataError
-from colonnade.methods._base.fitted import Fitted
 from colonnade.methods._base.method import Kind, Method, Progress
-from colonnade.methods._base.model import restore_network
+from colonnade.methods._base.model import NetworkModel, restore_network
+from colonnade.methods._base.network import finish, memory_errors, start
 from colonnade.methods._base.options.groups import Networks, Privacy
 from colonnade.methods._base.parts.monitor import Monitor
 from colonnade.methods._base.setup import Setup
@@ -40,7 +41,7 @@ class Combined(Privacy, Networks, Method):
     family = "pooled"
     kind: ClassVar[Kind] = "pooled"
 
-    parties_ = dict[str, tuple[str, ...]]()  # the categorical columns of each party that was merged
+    parties_ = cast("Mapping[str, tuple[str, ...]]", MappingProxyType({}))  # categorical columns of each merged party
 
     def setup(self) -> Setup:
         """As many units as all the parties' encoders have."""
@@ -59,8 +60,11 @@ class Combined(Privacy, Networks, Method):
             )
         self.parties_ = {name: view.fields for name, view in data.views.items()}
         valid = None if validation is None else merge_data(validation)
-        super().train(merge_data(data), valid, progress)
-        self.fitted_ = MergedModel(self.trained(), self.parties_, self.active_)
+        model, monitor = start(self, merge_data(data), valid, progress)
+        with memory_errors(self, model.federation):
+            self.run(model.federation, monitor)
+        finish(self, model)
+        self.fitted_ = MergedModel(model, self.parties_, self.active_)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Ordinary supervised training."""
@@ -78,7 +82,7 @@ class MergedModel:
 
     has_networks = True
 
-    def __init__(self, network: Fitted, parties: Mapping[str, tuple[str, ...]], active: str) -> None:
+    def __init__(self, network: NetworkModel, parties: Mapping[str, tuple[str, ...]], active: str) -> None:
         self.network, self.parties, self.active = network, parties, active
         self.federation, self.classes = network.federation, network.classes
         self.absent: dict[str, int] = {}

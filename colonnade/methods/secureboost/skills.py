@@ -27,7 +27,8 @@ LAYOUT = Kind(
     tensors={"layout": ("int", 2)},
 )  # fmt: skip
 DERIVATIVES = Kind(
-    "derivatives", "down", "g and h of each row in the clear, as whole numbers; the rows, where they are others than before",
+    "derivatives", "down",
+    "g and h of each row in the clear, as whole numbers; the rows, where they are others than before",
     tensors={"rows": ("int", 1), "derivatives": ("int", 2)},
 )  # fmt: skip
 CIPHERTEXTS = Kind(

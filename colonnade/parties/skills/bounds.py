@@ -48,7 +48,11 @@ def one_of(*names: str) -> Bound:
 TEXT = Bound("a short text", lambda v: isinstance(v, str))
 FLAG = Bound("true or false", lambda v: isinstance(v, bool))
 SIZE = whole(0, "width")  # of a layer, a queue or a batch
-SIZES = Bound("whole numbers of at least 0", lambda v: isinstance(v, list) and all(_is_whole(n) and n >= 0 for n in v), "width")  # fmt: skip
+SIZES = Bound(
+    "whole numbers of at least 0",
+    lambda v: isinstance(v, list) and all(_is_whole(n) and n >= 0 for n in v),
+    "width",
+)
 TIMES = whole(0, "epochs")  # passes over the rows
 COUNT = whole(0)
 
@@ -66,7 +70,7 @@ class Weights:
         hidden, last = values.get(self.hidden), values.get(self.last)
         if not isinstance(hidden, list) or not isinstance(last, int):
             return None
-        return sum(a * b for a, b in pairwise([*hidden, last]))
+        return sum(int(a * b) for a, b in pairwise([*hidden, last]))
 
 
 def _is_whole(value: object) -> bool:

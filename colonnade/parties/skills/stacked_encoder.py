@@ -165,7 +165,7 @@ class StackedSplit:
         """One update of all parties from gradients (K, B, D)."""
         given = requests.tensors["gradient"]
         together = isinstance(given, Stacked) and given.names == self.stack.names
-        gradient = given.tensor if together else torch.stack([given[name] for name in self.stack.names])  # type: ignore
+        gradient = given.tensor if together else torch.stack([given[name] for name in self.stack.names])  # type: ignore[union-attr]
         self.optimizer.zero_grad()  # type: ignore[union-attr]
         self.output.backward(gradient)  # type: ignore[union-attr]
         self.optimizer.step()  # type: ignore[union-attr]

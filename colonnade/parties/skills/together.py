@@ -39,10 +39,14 @@ PARAMETERS = Kind(
     "parameters", "up", "the part of a model that is averaged, times the party's rows",
     tensors={"parameters": ("float", 1)}, one_vector=True, weighed=True,
 )  # fmt: skip
-MASKED = Kind("masked", "up", "the same, masked: only the sum over all parties can be read", tensors={"masked": ("int", 1)})  # fmt: skip
+MASKED = Kind(
+    "masked", "up", "the same, masked: only the sum over all parties can be read", tensors={"masked": ("int", 1)}
+)
 AVERAGE = Kind("average", "down", "the averaged part", tensors={"average": ("float", 1)}, one_vector=True)
 
-ENROLMENT = {**LESSONS, "towers": one_of("cross", "local", "both"), "updates": TIMES, "staleness": COUNT, "shared": TEXT}  # fmt: skip
+ENROLMENT = {
+    **LESSONS, "towers": one_of("cross", "local", "both"), "updates": TIMES, "staleness": COUNT, "shared": TEXT,
+}  # fmt: skip
 
 
 class Enrolment(Skill):

@@ -107,6 +107,21 @@ def find_problems(
     return problems
 
 
+def unreadable(protect: object) -> list[str]:
+    """What is wrong with the option `protect` of any method, whatever it sends."""
+    problems = []
+    try:
+        entries = listed(protect)
+    except ConfigError as error:
+        return [str(error)]
+    for entry in entries:
+        try:
+            parse(entry)
+        except ConfigError as error:
+            problems.append(str(error))
+    return problems
+
+
 def _unfit(
     entry: str,
     wanted: Wanted,

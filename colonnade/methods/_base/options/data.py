@@ -2,8 +2,8 @@
 
     epochs: Annotated[int, Ge(1), Help("Training epochs at most. Early stopping may end earlier.")] = 200
 
-Bounds are annotated-types' (`Ge`, `Gt`, `Le`, `Lt`), and the two below. Errors, `colonnade list`, JSON schema, tuning and
-the strategies of the contract test come from the same data.
+Bounds are annotated-types' (`Ge`, `Gt`, `Le`, `Lt`), and the two below. Errors, `colonnade list`, JSON schema, tuning
+and the strategies of the contract test come from the same data.
 """
 
 from __future__ import annotations
@@ -59,9 +59,13 @@ class Option:
         return next((rule for rule in self.rules if isinstance(rule, sort)), None)
 
 
-@cache
-def options_of(method: type[Any]) -> Mapping[str, Option]:
+def options_of(method: Any) -> Mapping[str, Option]:
     """The options of a method by name, in order."""
+    return _options_of(method)
+
+
+@cache
+def _options_of(method: Any) -> Mapping[str, Option]:
     hints = get_type_hints(method, include_extras=True)
     return {field.name: _option(field.name, field.default, hints[field.name]) for field in fields(method)}
 

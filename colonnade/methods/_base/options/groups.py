@@ -75,7 +75,8 @@ Codec = Annotated[
     str,
     OneOf(PRECISIONS),
     Help(
-        "Number format of representations and gradients on the wire: float32, float16 or int8. int8 sends a quarter of the bytes."
+        "Number format of representations and gradients on the wire: float32, float16 or int8. "
+        "int8 sends a quarter of the bytes."
     ),
 ]
 ResponseLimit = Annotated[
@@ -92,7 +93,8 @@ Late = Annotated[
 Protect = Annotated[
     str | tuple[str, ...],
     Help(
-        "Noise that senders add to messages: NAME:KIND:STRENGTH, e.g. iso:gradient:1. More strength hides more and costs accuracy."
+        "Noise that senders add to messages: NAME:KIND:STRENGTH, e.g. iso:gradient:1. "
+        "More strength hides more and costs accuracy."
     ),
 ]
 PretrainEpochs = Annotated[
@@ -215,7 +217,8 @@ class SelfSupervision:
         int,
         Ge(1),
         Help(
-            "Width of the projector that pre-training puts on the encoder, and drops afterwards. The authors use 512 for encoders as wide."
+            "Width of the projector that pre-training puts on the encoder, and drops afterwards. "
+            "The authors use 512 for encoders as wide."
         ),
     ] = 128
     rate: Annotated[

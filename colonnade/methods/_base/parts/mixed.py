@@ -1,4 +1,6 @@
-"""Training together on aligned rows, labelled or not: the loop of methods whose loss reads all parties' representations.
+"""Training together on aligned rows, labelled or not.
+
+The loop of methods whose loss reads all parties' representations.
 
 B rows of a batch, M labelled ones among them.
 """
