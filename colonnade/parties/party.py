@@ -87,6 +87,13 @@ class Party:
             raise WireError(f"party {self.name!r} was asked to use its encoder before it was prepared.")
         return self.encoder
 
+    def table(self, name: str) -> Table:
+        """A table of this party's rows; one that it does not have is an error."""
+        if name not in self.tables:
+            known = ", ".join(self.tables) or "none, as it was not prepared"
+            raise WireError(f"party {self.name!r} has no table {name!r}. Its tables: {known}.")
+        return self.tables[name]
+
     def fitted_preprocessor(self) -> Preprocessor:
         """What the preprocessing learnt; before that is an error."""
         if self.preprocessor is None:
@@ -115,7 +122,7 @@ class Party:
         self, *, hidden: list[int], width: int, embedding: int, image: str, seed: int, tower: str = "local"
     ) -> None:
         """Make the encoder, the same for the same seed and name: "local", "cross", or "both" towers of FedHSSL."""
-        assert self.preprocessor is not None
+        preprocessor = self.fitted_preprocessor()
         self.layers, self.image = {"hidden": hidden, "width": width, "embedding": embedding}, image
         self.encoder_seed = seed
         if tower == "both":
@@ -123,13 +130,13 @@ class Party:
         else:
             self.encoder = self.new_encoder(tower)
         self.encoder_tower = tower
-        blank = tuple(t.to(self.device) for t in self.preprocessor.blank())
+        blank = tuple(t.to(self.device) for t in preprocessor.blank())
         self.width = self._measure_width(blank)
 
     def new_encoder(self, tower: str, *, own: bool = True) -> nn.Module:
         """The encoder of one tower. A module of the user's serves as it is, or with weights drawn anew if not `own`."""
-        assert self.preprocessor is not None
-        blank = self.preprocessor.blank()[0]
+        preprocessor = self.fitted_preprocessor()
+        blank = preprocessor.blank()[0]
         with seeded(self.encoder_seed, self.name, "encoder" if tower == "local" else tower):
             if self.own_encoder is not None:
                 made = self.own_encoder if own else fresh_copy(self.own_encoder)
@@ -137,7 +144,7 @@ class Party:
                 channels, height, width_px = blank.shape[1:]
                 made = image_encoder(self.image, channels, height, width_px, width=self.layers["width"])
             else:
-                made = TabularEncoder(blank.shape[1], self.preprocessor.sizes, **self.layers)
+                made = TabularEncoder(blank.shape[1], preprocessor.sizes, **self.layers)
         if self.device.type == "cuda" and isinstance(made, ResNet):
             made.channels_last()
         draw_from(made, generator(self.encoder_seed, self.name, tower, "dropout", device=self.device))
@@ -145,10 +152,10 @@ class Party:
 
     def tower(self, name: str) -> nn.Module:
         """The encoder of a tower: the party's own where that reads it, or one that lives for pre-training alone."""
-        assert self.encoder is not None
-        if isinstance(self.encoder, TwoTowers):
-            return self.encoder.cross if name == "cross" else self.encoder.local
-        return self.encoder if name == self.encoder_tower else self.new_encoder(name, own=False)
+        encoder = self.built()
+        if isinstance(encoder, TwoTowers):
+            return encoder.cross if name == "cross" else encoder.local
+        return encoder if name == self.encoder_tower else self.new_encoder(name, own=False)
 
     def _measure_width(self, blank: tuple[Tensor, ...]) -> int:
         try:
@@ -166,11 +173,11 @@ class Party:
 
     def encode(self, inputs: tuple[Tensor, ...], *, train: bool) -> Tensor:
         """The encoder's output, (B, D) float32, with a graph when `train`."""
-        assert self.encoder is not None
-        if self.encoder.training != train:
-            self.encoder.train(train)
+        encoder = self.built()
+        if encoder.training != train:
+            encoder.train(train)
         with torch.set_grad_enabled(train), self.autocast():
-            out: Tensor = self.encoder(*inputs)
+            out: Tensor = encoder(*inputs)
         return out.float()
 
     def autocast(self) -> AbstractContextManager[None]:
@@ -182,7 +189,7 @@ class Party:
 
     def encode_table(self, name: str, rows: Tensor | None = None) -> Tensor:
         """Representations of a table's rows without a graph, (N, D); zero for rows the party does not hold."""
-        table = self.tables[name]
+        table = self.table(name)
         if rows is None:
             rows = torch.arange(self.aligned if name == "train" else len(table), device=self.device)
         parts = [self.encode(table.rows(part), train=False) for part in torch.split(rows, EVAL_ROWS)]
@@ -196,9 +203,9 @@ class Party:
 
     def learn(self, lesson: Lesson) -> list[float]:
         """Learn alone from all rows of the own table; the loss of each epoch, which stays here."""
-        assert self.encoder is not None
+        self.built()
         if sort_of(lesson).computed:
-            self.encoder = sort_of(lesson)().fit(self.tables["train"], self.width)
+            self.encoder = sort_of(lesson)().fit(self.table("train"), self.width)
             return []
         losses: list[float] = []
 
@@ -225,9 +232,8 @@ class Party:
 
     def course(self, lesson: Lesson) -> Course:
         """What learning alone from all rows of the own table takes."""
-        assert self.encoder is not None
-        table = self.tables["train"]
-        objective = build_objective(lesson, self.encoder, self.width, table, self.name, self.own_objectives)
+        table = self.table("train")
+        objective = build_objective(lesson, self.built(), self.width, table, self.name, self.own_objectives)
         return Course(objective, table, lesson, self.name, autocast=self.autocast)
 
     def modules(self) -> dict[str, nn.Module]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from colonnade.errors import WireError
 from colonnade.parties.party import Party
 from colonnade.parties.skills.skill import Offer, Operation, Reply, Skill, offer_of
 from colonnade.wire.message import Message
@@ -30,8 +31,10 @@ class PassiveParty(Party):
 
     def skill(self, sort: type[S]) -> S:
         """The skill of a sort, which the run has."""
-        found = self.skills[sort]
-        assert isinstance(found, sort)
+        found = self.skills.get(sort)
+        if not isinstance(found, sort):
+            had = ", ".join(skill.__name__ for skill in self.skills) or "none"
+            raise WireError(f"party {self.name!r} does not have {sort.__name__} in this run. Its skills: {had}.")
         return found
 
     def carry_out(self, operation: Operation) -> Carry:

@@ -20,7 +20,7 @@ from colonnade.parties.engine import Answers, Promises, Requests, gathered
 from colonnade.parties.passive import PassiveParty
 from colonnade.parties.skills.skill import Offer, Operation, Reply
 from colonnade.wire.message import Message
-from colonnade.wire.wire import Wire
+from colonnade.wire.wire import Wire, settings_of
 
 
 class InProcess:
@@ -68,6 +68,8 @@ class InProcess:
 
     def call(self, operation: Operation, requests: Requests) -> Answers:
         """Put a request to each party, all at once."""
+        for name in requests.names if requests.values else ():
+            operation.check_values(settings_of(requests.values, name), name)
         apart = self.wire.sees_each
         if apart:
             requests = self._carried(requests)
@@ -121,6 +123,7 @@ class InProcess:
         """The answers, without those that came too late."""
         kind = operation.answers
         if kind is None:
+            self._refuse_answers(operation, replies)
             return Answers()
         answered: dict[str, Reply] = {}
         punctual, valued = self.punctual, False
@@ -137,10 +140,19 @@ class InProcess:
                 name: up(Message(kind.name, name, me, phase, dict(reply.tensors), dict(reply.values)))
                 for name, reply in answered.items()
             })  # fmt: skip
-        tensors = {key: {name: reply.tensors[key] for name, reply in answered.items()} for key in kind.tensors}
+        keys = dict.fromkeys(key for reply in answered.values() for key in reply.tensors)
+        tensors = {
+            key: {n: reply.tensors[key] for n, reply in answered.items() if key in reply.tensors} for key in keys
+        }
         if answered:
             self.wire.carry_group(kind.name, requests.phase, tuple(answered), tensors, {})
         return Answers(tensors)
+
+    def _refuse_answers(self, operation: Operation, replies: Mapping[str, Reply | None]) -> None:
+        """Refuse an answer where none is declared."""
+        for name, reply in replies.items():
+            if reply is not None:
+                raise WireError(f"party {name!r} gave an answer to {operation.name!r}, which declares none.")
 
     def _is_late(self, operation: Operation, name: str) -> bool:
         """Whether an answer came after the limit, counting the party's work since its last answer."""

@@ -61,7 +61,7 @@ class LinearView:
 
     def __init__(self, party: Party, rows: Tensor, z: Tensor) -> None:
         self.rows, self.z = rows, z.double()
-        x = one_hot_rows(party.tables["train"], rows)  # (n, M) float64
+        x = one_hot_rows(party.table("train"), rows)  # (n, M) float64
         self.mean = x.mean(dim=0)
         self.x = x - self.mean  # centred, so that an intercept needs no column
         self.inverse = torch.ones(x.shape[1], dtype=x.dtype, device=x.device)  # 1 / A_ii; A_k = I at first

@@ -49,7 +49,7 @@ class Pretraining(Skill):
             values = requests.message(name).values
             alone = sort_of(Lesson.of(values)).computed or "clip" in values
             if party.device.type == "cuda" and not alone:
-                groups.setdefault((str(sorted(values.items())), len(party.tables["train"])), []).append(name)
+                groups.setdefault((str(sorted(values.items())), len(party.table("train"))), []).append(name)
         taught = []
         for names in groups.values():
             lesson = Lesson.of(requests.message(names[0]).values)
@@ -75,7 +75,7 @@ class PrivateAccount(Skill):
         """How many steps a private lesson would take here, and which share of the rows each."""
         from colonnade.privacy.course import planned_steps  # deferred: needs Opacus
 
-        plan = planned_steps(Lesson.of(message.values), len(self.party.tables["train"]))
+        plan = planned_steps(Lesson.of(message.values), len(self.party.table("train")))
         return Reply(values={"rate": plan.rate, "steps": plan.steps})
 
     @operation(asks=ORDER, answers=ACCOUNT, says=DONE, price="nothing")

@@ -68,7 +68,11 @@ class Operation:
             raise WireError(
                 f"party {party!r} refuses {self.name!r} with a {message.kind!r}. It takes a {self.asks.name!r}."
             )
-        for name, value in message.values.items():
+        self.check_values(message.values, party)
+
+    def check_values(self, values: Mapping[str, Value], party: str) -> None:
+        """Refuse values that the operation does not take or that cannot be."""
+        for name, value in values.items():
             bound = self.takes.get(name)
             if bound is None:
                 known = ", ".join(self.takes) or "none"

@@ -44,7 +44,7 @@ class Split(Skill):
     def forward(self, message: Message) -> Reply:
         """Representations of the asked rows; the graph stays here, for `backward`."""
         party = self.party
-        self.output = party.encode(party.tables["train"].batch(message.tensors["rows"]), train=True)  # (B, D)
+        self.output = party.encode(party.table("train").batch(message.tensors["rows"]), train=True)  # (B, D)
         return Reply({"representation": self.output.detach()})
 
     @operation(asks=GRADIENT)

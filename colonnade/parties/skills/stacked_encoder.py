@@ -28,6 +28,7 @@ from colonnade.objectives.training import Lesson, build_objective, cut, set_rate
 from colonnade.parties.party import EVAL_ROWS
 from colonnade.seeds import generator
 from colonnade.wire.stacked import Stacked
+from colonnade.wire.wire import of_party
 
 if TYPE_CHECKING:
     from colonnade.parties.engine import Requests
@@ -163,13 +164,25 @@ class StackedSplit:
 
     def backward(self, requests: Requests) -> None:
         """One update of all parties from gradients (K, B, D)."""
-        given = requests.tensors["gradient"]
-        together = isinstance(given, Stacked) and given.names == self.stack.names
-        gradient = given.tensor if together else torch.stack([given[name] for name in self.stack.names])  # type: ignore[union-attr]
+        gradient = self._gradient(requests)
         self.optimizer.zero_grad()  # type: ignore[union-attr]
         self.output.backward(gradient)  # type: ignore[union-attr]
         self.optimizer.step()  # type: ignore[union-attr]
         self.output = None
+
+    def _gradient(self, requests: Requests) -> Tensor:
+        """The gradients of all parties, (K, B, D); others than the representations are refused."""
+        given, sent = requests.tensors["gradient"], tuple(cast(Tensor, self.output).shape[1:])
+        if isinstance(given, Stacked) and given.names == self.stack.names:
+            whole, shapes = given.tensor, {tuple(given.tensor.shape[1:])}
+        else:
+            parts = [of_party(requests.tensors, name)["gradient"] for name in self.stack.names]
+            shapes = {tuple(part.shape) for part in parts}
+            whole = torch.stack(parts) if shapes == {sent} else parts[0]
+        if shapes != {sent}:
+            got = " and ".join(map(str, sorted(shapes)))
+            raise WireError(f"parties sent representations of shape {sent} and received gradients of shape {got}.")
+        return whole
 
 
 class StackedPretraining:

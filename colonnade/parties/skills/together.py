@@ -134,7 +134,7 @@ class _Averaged(Skill):
     def contribution(self) -> Tensor:
         """f_lt ∘ h_l, times the party's rows: (L + 1,)."""
         part = towers_of(self.party).part(self.party.skill(Enrolment).shared)
-        return contribution(part, len(self.party.tables["train"]))
+        return contribution(part, len(self.party.table("train")))
 
 
 class Sharing(_Averaged):

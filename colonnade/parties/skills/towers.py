@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from colonnade.errors import ConfigError
+from colonnade.errors import ConfigError, WireError
 from colonnade.objectives.augment import split_two
 from colonnade.objectives.base import CrossObjective
 from colonnade.objectives.training import Course, Lesson, build_objective, cut, objective_optimizer, set_rate
@@ -126,19 +126,25 @@ class Towers:
     cross: CrossTower | None
     local: Course | None
 
+    def learnt_alone(self) -> Course:
+        """The course of the local tower; without such a tower it is an error."""
+        if self.local is None:
+            raise WireError("a party was enrolled to learn with others alone, and asked for what it learns by itself.")
+        return self.local
+
     def study(self, gamma: float) -> float:
         """Alg. 1, l.16-23: one pass of local SSL over all own rows, guided by f_c with weight γ."""
-        assert self.local is not None
+        local = self.learnt_alone()
         if self.cross is None or gamma == 0:
-            return self.local.epoch()
-        guide, learner = self.cross.objective, self.local.objective
+            return local.epoch()
+        guide, learner = self.cross.objective, local.objective
 
         def guided(*drawn: Tensor) -> Tensor:
             guides = tuple(guide.emit(*view) for view in split_two(drawn))  # l.20: z_1c, z_2c
             loss: Tensor = learner(*drawn, guides=guides, gamma=gamma)  # l.18-19, l.21: Eq. 4
             return loss
 
-        return self.local.epoch(guided, key=gamma)
+        return local.epoch(guided, key=gamma)
 
     def describe(self, shared: tuple[str, ...]) -> dict[str, Value]:
         """What must be equal at all parties: the width of a projection, and the shapes of what is averaged."""
@@ -167,15 +173,14 @@ class Towers:
 
     def _tensors(self, part: str) -> list[Tensor]:
         """Weights and running statistics of a part; none where the objective has no such part."""
-        assert self.local is not None
-        learner = self.local.objective
+        learner = self.learnt_alone().objective
         module: nn.Module | None = getattr(learner.encoder if part == "top" else learner, part, None)
         return [] if module is None else [t for t in module.state_dict().values() if t.is_floating_point()]
 
 
 def build_towers(party: Party, lesson: Lesson, which: str, updates: int, staleness: int) -> Towers:
     """The towers that pre-training needs: "cross", "local", or "both"."""
-    table = party.tables["train"]
+    table = party.table("train")
     cross = local = None
     if which in ("cross", "both"):
         made = build_objective(

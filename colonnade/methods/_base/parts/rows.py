@@ -30,9 +30,7 @@ def _parties(fed: Federation) -> Mapping[str, PassiveParty]:
 
 
 def _preprocessor(fed: Federation, name: str) -> Preprocessor:
-    found = fed.active.preprocessor if name == fed.active.name else _parties(fed)[name].preprocessor
-    assert found is not None
-    return found
+    return (fed.active if name == fed.active.name else _parties(fed)[name]).fitted_preprocessor()
 
 
 def categorical_fields(fed: Federation, name: str) -> tuple[str, ...]:

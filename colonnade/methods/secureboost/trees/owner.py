@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from colonnade.errors import WireError
+from colonnade.errors import DataError, WireError
 from colonnade.methods.secureboost.trees.bins import Binner
 from colonnade.methods.secureboost.trees.columns import NOWHERE, Bytes, Columns, Layout, Mask, Whole
 from colonnade.methods.secureboost.trees.packing import Packing
@@ -43,7 +43,8 @@ class Owner:
     @classmethod
     def fit(cls, party: Party, bins: int) -> Owner:
         """Fit the bins on the party's training rows, and make the training table."""
-        assert party.view is not None
+        if party.view is None:
+            raise WireError(f"party {party.name!r} was asked to bin its columns a second time.")
         party.preprocessor = binner = Binner.fit_bins(party.view, bins)
         party.tables["train"] = binner.transform(party.view, f"party {party.name!r}")
         party.view = None  # the table has what is needed from here on
@@ -54,7 +55,8 @@ class Owner:
     def restore(cls, party: Party, state: dict[str, Tensor]) -> Owner:
         """An owner with the records of `state`, for predictions."""
         binner = party.preprocessor
-        assert isinstance(binner, Binner)
+        if not isinstance(binner, Binner):
+            raise DataError(f"what was saved of party {party.name!r} has no bins. Save the model anew.")
         columns = Columns(
             binner.slots, binner.categorical, state["column"].tolist(), list(state["left"].bool().numpy())
         )
