@@ -57,6 +57,9 @@ class PCA:
     computed = True  # not trained
     has_projector = False
     can_stack = False
+    keeps_targets = False
+    mixes = ""
+    has_epsilon = False
 
     def __init__(self, *, max_rows: int = 4096) -> None:
         check("PCA", whole("max_rows", max_rows, "It bounds the rows that are decomposed.", least=2))
