@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +132,7 @@ class VerticalData:
         )  # fmt: skip
 
     @classmethod
-    def of(cls, views: dict[str, View], labels: Labels, active: str, task: Task) -> VerticalData:
+    def of(cls, views: dict[str, View], labels: Labels, active: str, task: Task) -> Self:
         """Data from parts that were checked before, e.g. rows of checked data."""
         data = cls.__new__(cls)
         data.views, data.labels, data.active, data.task = views, labels, active, task
