@@ -20,6 +20,7 @@ from colonnade.methods._base.options.groups import (
     SelfSupervision,
 )
 from colonnade.methods._base.parts.averaging import (
+    AVERAGING_SKILLS,
     Averaging,
     averaged_lacks,
     averaged_sends,
@@ -48,6 +49,7 @@ class FedLocalSSL(Privacy, Averages, SelfSupervision, Pretraining, Crossing, Net
     paper = "He et al. 2022; Li et al. 2024"
     summary = "SimSiam, BYOL, MoCo, … at every party, then as in splitnn"
     family = "pretrained"
+    skills = (*SPLIT_SKILLS, PretrainingSkill, Enrolment, Studying, *AVERAGING_SKILLS)
 
     objective: Annotated[
         str | type[Objective] | OwnObjective,

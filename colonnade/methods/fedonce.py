@@ -26,7 +26,7 @@ from colonnade.methods._base.options.groups import (
 from colonnade.methods._base.parts.monitor import Monitor, Training
 from colonnade.methods._base.parts.one_round import one_round_training
 from colonnade.methods._base.parts.pretraining import lesson_of
-from colonnade.methods._base.setup import ONCE, ONCE_SKILLS, SPLIT_SKILLS, Sends, Setup, Skills
+from colonnade.methods._base.setup import ONCE, ONCE_SKILLS, SPLIT_SKILLS, Sends, Setup
 from colonnade.methods.splitnn import split_training
 from colonnade.nets.tabular import Columns
 from colonnade.objectives.pca import LinearEncoder
@@ -72,10 +72,11 @@ class FedOnce(NoiseAsTargets, Pretraining, Crossing, Networks, Method):
     paper = "Wu et al. 2022"
     summary = "parties learn with noise as targets, send representations once"
     family = "once"
+    skills = (*ONCE_SKILLS, PretrainingSkill)
 
     def setup(self) -> Setup:
         """Representations are sent once, beside the host's own columns."""
-        return one_round_setup(self, (*ONCE_SKILLS, PretrainingSkill), ONCE)
+        return one_round_setup(self, ONCE)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1 without the privacy lines."""
@@ -90,13 +91,14 @@ class FedOncePCA(Crossing, Networks, Method):
     paper = "Wu et al. 2022"
     summary = "principal components, sent once"
     family = "once"
+    skills = (*ONCE_SKILLS, PretrainingSkill)
 
     head_hidden: HostModel = (64,)
     width: Annotated[int, Ge(1), Help("Number of principal components that each party sends (d).")] = 3
 
     def setup(self) -> Setup:
         """As FedOnce; a guest's encoder becomes linear."""
-        return one_round_setup(self, (*ONCE_SKILLS, PretrainingSkill), ONCE, blank=self.components)
+        return one_round_setup(self, ONCE, blank=self.components)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1; nothing is trained at the guests, the components are computed."""
@@ -121,10 +123,11 @@ class FedOnceMulti(NoiseAsTargets, Pretraining, Crossing, Networks, Method):
     paper = "Wu et al. 2022"
     summary = "fedonce, then training as in splitnn"
     family = "pretrained"
+    skills = (*SPLIT_SKILLS, PretrainingSkill)
 
     def setup(self) -> Setup:
         """As FedOnce, then split training."""
-        return one_round_setup(self, (*SPLIT_SKILLS, PretrainingSkill), MULTI)
+        return one_round_setup(self, MULTI)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """FedOnce, then SplitNN from its models."""
@@ -150,7 +153,7 @@ def noise_as_targets(method: Any) -> Lesson:
     return lesson_of(method, "nat", frequency=method.frequency, assignment=method.assignment)
 
 
-def one_round_setup(method: Any, skills: Skills, sends: Sends, *, scales: bool = True, blank: Any = None) -> Setup:
+def one_round_setup(method: Any, sends: Sends, *, scales: bool = True, blank: Any = None) -> Setup:
     """The host model reads the host's columns themselves, and representations that were sent once."""
 
     def columns(active: ActiveParty) -> nn.Module | None:
@@ -164,5 +167,5 @@ def one_round_setup(method: Any, skills: Skills, sends: Sends, *, scales: bool =
         return {"width": max(method.width, 128)} if active.fitted_preprocessor().shape else {}
 
     return Setup(
-        skills=skills, sends=sends, scales_received=scales, own_encoder=columns, own_plan=wide, blank=blank
+        skills=method.skills, sends=sends, scales_received=scales, own_encoder=columns, own_plan=wide, blank=blank
     )  # fmt: skip

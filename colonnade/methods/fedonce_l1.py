@@ -56,6 +56,7 @@ class FedOnceL1(Privacy, NoiseAsTargets, Pretraining, Crossing, Networks, Method
     paper = "Wu et al. 2022"
     summary = "fedonce with differential privacy, one budget for all parties"
     family = "once"
+    skills = (*ONCE_SKILLS, PretrainingSkill, PrivateAccount)
     packages = ("dp_accounting", "opacus")
     extra = "privacy"
 
@@ -77,7 +78,7 @@ class FedOnceL1(Privacy, NoiseAsTargets, Pretraining, Crossing, Networks, Method
 
     def setup(self) -> Setup:
         """As FedOnce, without scales fitted on what arrives, and with an account of private learning."""
-        return one_round_setup(self, (*ONCE_SKILLS, PretrainingSkill, PrivateAccount), ONCE, scales=False)
+        return one_round_setup(self, ONCE, scales=False)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1; l.3 is the preparation."""

@@ -32,7 +32,7 @@ from colonnade.methods._base.parts.mixed import build_classifiers, endless, mixe
 from colonnade.methods._base.parts.monitor import Monitor, Training
 from colonnade.methods._base.setup import Setup
 from colonnade.methods.fedhssl.options import CrossLearning, Guidance, is_weights
-from colonnade.methods.fedhssl.pretraining import check_aligned, pretrain, setup_of
+from colonnade.methods.fedhssl.pretraining import BOTH_SKILLS, check_aligned, pretrain, setup_of
 from colonnade.methods.vflhlp import Constraint, pretrain_active
 from colonnade.parties.active import ActiveParty
 from colonnade.parties.federation import Federation
@@ -47,6 +47,7 @@ class Hybrid(Guidance, CrossLearning, SelfSupervision, Pretraining, Constraint, 
     paper = "ours, of He et al. 2022, Li et al. 2024 and Zhang et al. 2024"
     summary = "parts of three papers; validation rows choose among them"
     family = "between"
+    skills = BOTH_SKILLS
 
     unaligned: Annotated[
         float,

@@ -37,6 +37,7 @@ class SplitNN(Privacy, Crossing, Networks, Method):
     paper = "Vepakomma et al. 2019"
     summary = "ordinary VFL: representations up, gradients down, every batch"
     family = "rounds"
+    skills = SPLIT_SKILLS
 
     max_bytes: Annotated[
         int | None,
@@ -58,7 +59,7 @@ class SplitNN(Privacy, Crossing, Networks, Method):
 
     def setup(self) -> Setup:
         """Ordinary split training."""
-        return Setup(skills=SPLIT_SKILLS, sends=SPLIT)
+        return Setup(skills=self.skills, sends=SPLIT)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Train from scratch."""

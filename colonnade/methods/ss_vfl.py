@@ -54,11 +54,11 @@ class SSVFLI(LocalContrast, Privacy, Pretraining, Crossing, Networks, Method):
     paper = "Castiglia et al. 2022"
     summary = "contrastive pre-training; representations are sent once"
     family = "once"
+    skills = (*ONCE_SKILLS, PretrainingSkill)
 
     def setup(self) -> Setup:
         """An active party with columns is one of the M parties: its encoder stays frozen, too."""
-        skills = (*ONCE_SKILLS, PretrainingSkill)
-        return Setup(skills=skills, sends=ONCE, freezes_own=True, scales_received=True)
+        return Setup(skills=self.skills, sends=ONCE, freezes_own=True, scales_received=True)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 1; l.1 is the preparation."""
@@ -77,10 +77,11 @@ class SSVFLC(LocalContrast, Privacy, Pretraining, Crossing, Networks, Method):
     paper = "Castiglia et al. 2022"
     summary = "contrastive pre-training, then training as in splitnn"
     family = "pretrained"
+    skills = (*SPLIT_SKILLS, PretrainingSkill)
 
     def setup(self) -> Setup:
         """Learning alone, then split training."""
-        return Setup(skills=(*SPLIT_SKILLS, PretrainingSkill), sends=SPLIT)
+        return Setup(skills=self.skills, sends=SPLIT)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Algorithm 2; l.1 is the preparation."""

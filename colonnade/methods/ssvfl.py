@@ -64,6 +64,7 @@ class SSVFL(Losses, Crossing, Networks, Method):
     paper = "Zhang et al. 2024"
     summary = "splitnn on all aligned rows, with contrast and consistency"
     family = "rounds"
+    skills = SPLIT_SKILLS
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
 
     def setup(self) -> Setup:
@@ -86,6 +87,7 @@ class SSVFLDP(Losses, Crossing, Networks, Method):
     paper = "Zhang et al. 2024"
     summary = "ssvfl with Gaussian noise on representations in training"
     family = "rounds"
+    skills = SPLIT_SKILLS
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
 
     noise: Annotated[
@@ -115,7 +117,7 @@ def setup_of(method: SSVFL | SSVFLDP, noise: float) -> Setup:
     because = f"contrast={method.contrast} compares the rows of a batch, and a row's label acts on others' gradients"
     phases = frozenset({"train", "validate"})
     return Setup(
-        skills=SPLIT_SKILLS, sends=SPLIT, heads=heads,
+        skills=method.skills, sends=SPLIT, heads=heads,
         mixes={"gradient": because} if method.contrast else {},
         noise=(GaussianNoise("representation", noise, method.seed, phases),) if noise else (),
     )  # fmt: skip

@@ -52,6 +52,7 @@ class VAFL(Crossing, Networks, Method):
     paper = "Chen et al. 2020"
     summary = "splitnn without waiting: the head reads each party's latest"
     family = "rounds"
+    skills = SPLIT_SKILLS
 
     noise: Annotated[
         float,
@@ -75,7 +76,7 @@ class VAFL(Crossing, Networks, Method):
         """Parties are asked one by one. As in `ssvfl-dp`, predictions carry no noise: they would differ each time."""
         phases = frozenset({"train", "validate"})
         noise = (GaussianNoise("representation", self.noise, self.seed, phases),) if self.noise else ()
-        return Setup(skills=SPLIT_SKILLS, sends=SPLIT, one_by_one=True, noise=noise)
+        return Setup(skills=self.skills, sends=SPLIT, one_by_one=True, noise=noise)
 
     def check_data(self, data: VerticalData) -> None:
         """Speeds are of parties that are there."""

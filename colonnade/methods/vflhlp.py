@@ -62,10 +62,11 @@ class VFLHLPP(Scarf, Pretraining, Crossing, Networks, Method):
     paper = "Li et al. 2024"
     summary = "vflhlp with the passive parties' pre-training only"
     family = "pretrained"
+    skills = (*SPLIT_SKILLS, PretrainingSkill)
 
     def setup(self) -> Setup:
         """Learning alone, then split training."""
-        return Setup(skills=(*SPLIT_SKILLS, PretrainingSkill), sends=SPLIT)
+        return Setup(skills=self.skills, sends=SPLIT)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Step 2, then Algorithm 1."""
@@ -81,10 +82,11 @@ class VFLHLPA(Constraint, Crossing, Networks, Method):
     paper = "Li et al. 2024"
     summary = "vflhlp with the active party's pre-training only"
     family = "pretrained"
+    skills = SPLIT_SKILLS
 
     def setup(self) -> Setup:
         """Split training, after the active party learnt from its labels."""
-        return Setup(skills=SPLIT_SKILLS, sends=SPLIT, own_columns=True)
+        return Setup(skills=self.skills, sends=SPLIT, own_columns=True)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Step 1, then Algorithm 1 with L = L_vfl + β L_cons (Eq. 7)."""
@@ -100,10 +102,11 @@ class VFLHLP(Constraint, Scarf, Pretraining, Crossing, Networks, Method):
     paper = "Li et al. 2024"
     summary = "pre-training by own labels and by SCARF, then as in splitnn"
     family = "pretrained"
+    skills = (*SPLIT_SKILLS, PretrainingSkill)
 
     def setup(self) -> Setup:
         """Learning alone at every party, then split training."""
-        return Setup(skills=(*SPLIT_SKILLS, PretrainingSkill), sends=SPLIT, own_columns=True)
+        return Setup(skills=self.skills, sends=SPLIT, own_columns=True)
 
     def run(self, fed: Federation, monitor: Monitor) -> None:
         """Pre-train, then Algorithm 1 with L = L_vfl + β L_cons (Eq. 7)."""

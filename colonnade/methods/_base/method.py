@@ -28,7 +28,7 @@ from colonnade.methods._base.network import finish, memory_errors, network_probl
 from colonnade.methods._base.options.data import Ge, Help, options_of, problem_of
 from colonnade.methods._base.options.text import plain
 from colonnade.methods._base.parts.monitor import Monitor
-from colonnade.methods._base.setup import Setup
+from colonnade.methods._base.setup import Setup, Skills
 from colonnade.methods._base.store import save_model
 from colonnade.parties.federation import Federation
 from colonnade.wire.meter import Traffic
@@ -63,6 +63,7 @@ class Method:
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass", "regression")
     kind: ClassVar[Kind] = "federated"
     between_sites: ClassVar[bool] = True  # whether it trains between sites
+    skills: ClassVar[Skills] = ()  # of passive parties, that a run with some options needs; `setup` says which
 
     @classmethod
     def installed(cls) -> bool:

@@ -23,11 +23,11 @@ from colonnade.methods._base.options.groups import (
     Pretraining,
     SelfSupervision,
 )
-from colonnade.methods._base.parts.averaging import averaging_problems
+from colonnade.methods._base.parts.averaging import AVERAGING_SKILLS, averaging_problems
 from colonnade.methods._base.parts.monitor import Monitor, Training
 from colonnade.methods._base.setup import Setup
 from colonnade.methods.fedhssl.options import CrossLearning, Guidance
-from colonnade.methods.fedhssl.pretraining import check_aligned, pretrain, setup_of
+from colonnade.methods.fedhssl.pretraining import BOTH_SKILLS, CROSS_SKILLS, check_aligned, pretrain, setup_of
 from colonnade.methods.splitnn import split_training
 from colonnade.parties.federation import Federation
 
@@ -40,6 +40,7 @@ class FedCSSL(CrossLearning, SelfSupervision, Pretraining, Crossing, Networks, M
     paper = "He et al. 2022"
     summary = "parties agree on aligned rows, then train as in splitnn"
     family = "between"
+    skills = CROSS_SKILLS
 
     def setup(self) -> Setup:
         """The cross-party tower is learnt, and read in fine-tuning."""
@@ -63,6 +64,7 @@ class FedGSSL(Guidance, CrossLearning, SelfSupervision, Pretraining, Crossing, N
     paper = "He et al. 2022"
     summary = "fedcssl whose agreement guides each party's own learning too"
     family = "between"
+    skills = BOTH_SKILLS
     reads: ClassVar[str] = "both"  # the towers that fine-tuning reads: local, or the mean of both
 
     def setup(self) -> Setup:
@@ -87,6 +89,7 @@ class FedHSSL(Averages, Guidance, CrossLearning, SelfSupervision, Pretraining, C
     paper = "He et al. 2022"
     summary = "fedgssl that also averages parts of the local models"
     family = "between"
+    skills = (*BOTH_SKILLS, *AVERAGING_SKILLS)
     reads: ClassVar[str] = "both"  # the towers that fine-tuning reads: local, or the mean of both
 
     aggregate: Aggregate = True

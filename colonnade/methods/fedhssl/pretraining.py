@@ -30,13 +30,16 @@ from colonnade.parties.federation import Federation
 from colonnade.parties.skills.together import Crossing, Enrolment, Studying
 from colonnade.parties.skills.towers import CrossTower
 
+CROSS_SKILLS: Skills = (*SPLIT_SKILLS, Enrolment, Crossing)
+BOTH_SKILLS: Skills = (*CROSS_SKILLS, Studying)
+
 
 def setup_of(method: Any, towers: str, reads: str) -> Setup:
     """Pre-training between parties, then split training of the encoders that `reads` names."""
     averages = hasattr(method, "aggregate")
-    learns: Skills = (Crossing, Studying) if towers == "both" else (Crossing,)
+    learns = BOTH_SKILLS if towers == "both" else CROSS_SKILLS
     return Setup(
-        skills=(*SPLIT_SKILLS, Enrolment, *learns, *(averaging_skills(method) if averages else ())),
+        skills=(*learns, *(averaging_skills(method) if averages else ())),
         sends={**SPLIT, "target": ("cross",), "projection": ("cross",), **(averaged_sends(method) if averages else {})},
         lacks=averaged_lacks(method) if averages else {},
         own_columns=True, objectives=own_objectives(method), plan=lambda active: {"tower": reads},

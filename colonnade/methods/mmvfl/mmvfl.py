@@ -51,6 +51,7 @@ class MMVFL(Travel, Method):
     paper = "Feng & Yu 2020"
     summary = "linear models taught by pseudo-labels, which tell the labels"
     family = "rounds"
+    skills = (Encoding, LinearFit, Keeping)
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
 
     epochs: Epochs = 200
@@ -66,7 +67,7 @@ class MMVFL(Travel, Method):
     def setup(self) -> Setup:
         """Every party's encoder becomes linear, and a representation is its own prediction."""
         return Setup(
-            skills=(Encoding, LinearFit, Keeping), sends=SENDS, plan=self.plan, head=average_shares,
+            skills=self.skills, sends=SENDS, plan=self.plan, head=average_shares,
             blank=self.blank, blank_own=True,
         )  # fmt: skip
 

@@ -40,6 +40,7 @@ class Combined(Privacy, Networks, Method):
     summary = "one network over all columns in one place; not federated"
     family = "pooled"
     kind: ClassVar[Kind] = "pooled"
+    between_sites: ClassVar[bool] = False
 
     parties_ = cast("Mapping[str, tuple[str, ...]]", MappingProxyType({}))  # categorical columns of each merged party
 

@@ -28,6 +28,7 @@ class LightGBM(Method):
     summary = "boosted trees over all columns in one place; not federated"
     family = "pooled"
     kind: ClassVar[Kind] = "pooled"
+    between_sites: ClassVar[bool] = False
     packages = ("lightgbm",)
     extra = "boost"
 

@@ -29,6 +29,7 @@ class Linear(Method):
     summary = "logistic or ridge regression in one place; not federated"
     family = "pooled"
     kind: ClassVar[Kind] = "pooled"
+    between_sites: ClassVar[bool] = False
 
     strength: Annotated[
         float,

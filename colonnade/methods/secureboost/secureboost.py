@@ -62,6 +62,7 @@ class SecureBoost(Method):
     paper = "Cheng et al. 2021"
     summary = "boosted trees; gradients encrypted, their sums tell bins"
     family = "rounds"
+    skills = (Columns, ClearSums, EncryptedSums)
     packages = ("cryptography", "gmpy2", "tno")
     extra = "secureboost"
     between_sites: ClassVar[bool] = False

@@ -19,6 +19,8 @@ from colonnade.parties.skills.aggregation import Masks, average, average_masked,
 from colonnade.parties.skills.together import MaskedSharing, Sharing
 from colonnade.parties.skills.towers import Towers, build_towers
 
+AVERAGING_SKILLS: Skills = (Sharing, MaskedSharing)
+
 
 def averaging_problems(method: Any) -> list[str]:
     """What is wrong with the options of `Averages` together."""
