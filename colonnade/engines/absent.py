@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import torch
 
 from colonnade.errors import WireError
-from colonnade.parties.passive import OPERATIONS
+from colonnade.parties.skills.kinds import REPRESENTATION
+from colonnade.parties.skills.skill import Operation
 from colonnade.wire.message import Message
 
 
@@ -37,21 +38,22 @@ class Absent:
         if not self.names:
             return
         for name, message in received.items():
-            if "representation" in message.tensors:
+            if message.kind == REPRESENTATION.name:
                 self.widths[name] = message.tensors["representation"].shape[1]
             elif isinstance(width := message.values.get("width"), int):
                 self.widths[name] = width
 
-    def zeros(self, name: str, operation: str, request: Message) -> Message:
-        """What a site that is not there answers."""
-        kind = OPERATIONS[operation].reply if operation in OPERATIONS else None
-        if kind != "representation" or name not in self.widths:
+    def zeros(self, name: str, operation: Operation, request: Message) -> Message:
+        """What a site that is not there answers, where an operation declares that its answer may be left out."""
+        replaceable = operation.may_be_late and operation.answers == REPRESENTATION
+        if not replaceable or name not in self.widths:
             raise LostSiteError(
-                f"{operation!r} cannot be done without {name!r}: only representations can be left out. Wait for it.",
+                f"{operation.name!r} cannot be done without {name!r}: only representations can be left out. Wait for "
+                f"it.",
                 (name,),
             )
         asked = request.tensors.get("rows")
         tables = [request.values.get("table", "train"), request.values.get("also")]
         count = sum(self.rows[str(table)] for table in tables if table is not None) if asked is None else len(asked)
         zeros = torch.zeros(count, self.widths[name])
-        return Message("representation", name, request.sender, request.phase, {"representation": zeros})
+        return Message(REPRESENTATION.name, name, request.sender, request.phase, {"representation": zeros})

@@ -1,8 +1,7 @@
 """The engine between sites: each request is one frame of our codec, and goes out to all sites at once.
 
-It knows of NVIDIA FLARE only that there is something to call per party. `colonnade.sites.provisioning.components` puts
-FLARE's Collab API there, a test puts a function. What a site does with a request is in
-`colonnade.sites.training.passive_site`.
+It knows that there is something to call per party, and nothing of what carries the bytes. What a site does with a
+request is in `colonnade.sites.training.passive_site`.
 """
 
 from __future__ import annotations
@@ -12,12 +11,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
-from torch import Generator
-
 from colonnade.engines.absent import Absent, LostSiteError
 from colonnade.errors import ColonnadeError, WireError, raise_all
-from colonnade.parties.passive import AT_SITES, OPERATIONS
-from colonnade.parties.stacked import Stacked
+from colonnade.parties.engine import Answers, Promises, Requests, gathered
+from colonnade.parties.skills.skill import Offer, Operation
 from colonnade.wire.codec import encode
 from colonnade.wire.envelope import Request, open_reply, seal_request
 from colonnade.wire.guard import open_frame
@@ -25,8 +22,7 @@ from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 
 Call = Callable[[bytes], object]  # a request's bytes to its reply's
-ASSIGN, FINISH = "assign", "finish"  # what a site is asked beside the operations of its party: to take rows, to end
-RESUME = "resume"  # and where it stands in the run; outside of the numbering
+RESUME = "resume"  # asks a site where it stands in the run; outside of the numbering
 
 
 class Memory(Protocol):
@@ -83,8 +79,17 @@ class Link:
         """All sites of the run, those that it goes on without included."""
         return [*self.calls, *(name for name in sorted(self.absent.names) if name not in self.calls)]
 
-    def exchange(self, wire: Wire, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
-        """Put a request to each site, all at once; answers by site, without the sites that have none."""
+    def exchange(
+        self, wire: Wire, operation: Operation, requests: Mapping[str, Message], *, wait: bool = False
+    ) -> dict[str, Message]:
+        """Put a request to each site, all at once; answers by site, without the sites that have none.
+
+        Args:
+            wire: that the messages pass.
+            operation: what is asked.
+            requests: by site.
+            wait: until each site has done it, also where there is no answer.
+        """
         numbers = {name: next(self._numbers[name]) for name in requests}
         here = {name: m for name, m in requests.items() if not self._goes_without(name, numbers[name])}
         packed = {name: wire.send(message) for name, message in here.items()}  # all are right before one leaves
@@ -92,11 +97,11 @@ class Link:
             name: self._lanes[name].submit(self._ask, wire, name, operation, numbers[name], message)
             for name, message in packed.items()
         }
-        has_answer = operation in OPERATIONS and OPERATIONS[operation].reply is not None
-        if self.ahead and operation in OPERATIONS and not has_answer:
+        has_answer = operation.answers is not None
+        if self.ahead and not has_answer and not wait:
             self._pending += waiting.values()
             return {}
-        answers = self._gather(operation, waiting)
+        answers = self._gather(operation.name, waiting)
         received = {name: wire.receive(answer) for name, answer in answers.items() if answer is not None}
         self.absent.learn(received)
         for name in requests.keys() - here.keys() if has_answer else ():
@@ -131,9 +136,9 @@ class Link:
             first = {name: str(e) for e in reversed(lost) for name in e.sites}  # what came first
             raise LostSiteError(" ".join(dict.fromkeys(first.values())), tuple(first))
 
-    def _ask(self, wire: Wire, name: str, operation: str, number: int, message: Message) -> Message | None:
+    def _ask(self, wire: Wire, name: str, operation: Operation, number: int, message: Message) -> Message | None:
         """One site's answer as it travels; None where it has none."""
-        request = seal_request(Request(self.run, number, operation, encode(message)))
+        request = seal_request(Request(self.run, number, operation.name, encode(message)))
         known = self.memory is not None and self.memory.known(name, number)
         data = self.memory.find(name, number, request) if known and self.memory else self._call(name, request)
         if isinstance(data, bytes) and len(data) > self.largest:
@@ -147,12 +152,13 @@ class Link:
             self.memory.keep(name, number, request, data)
         if reply.ended == "done":
             return None
-        assert wire.active is not None
-        answer = open_frame(reply.content, name, wire.active, "up", largest=self.largest, precision=wire.precision)
-        declared = OPERATIONS.get(operation) or AT_SITES.get(operation)
-        expected = None if declared is None else declared.reply
+        answer = open_frame(
+            reply.content, name, message.sender, "up",
+            kinds=wire.kinds, largest=self.largest, precision=wire.precision,
+        )  # fmt: skip
+        expected = None if operation.answers is None else operation.answers.name
         if answer.kind != expected:
-            raise WireError(f"site {name!r} answered {operation!r} with {answer.kind!r}, not with {expected!r}.")
+            raise WireError(f"site {name!r} answered {operation.name!r} with {answer.kind!r}, not with {expected!r}.")
         return answer
 
     def _call(self, name: str, request: bytes) -> object:
@@ -171,38 +177,34 @@ class Link:
             lane.shutdown(wait=False, cancel_futures=True)
 
 
-class Flare:
-    """Calls the passive parties at their sites."""
+class Remote:
+    """Calls the passive parties at their sites.
 
-    def __init__(self, names: tuple[str, ...], wire: Wire, link: Link) -> None:
+    Args:
+        names: of the passive parties.
+        wire: between them and the active party.
+        link: the way to their sites.
+        offer: the operations of the run.
+    """
+
+    def __init__(self, names: tuple[str, ...], wire: Wire, link: Link, offer: Offer) -> None:
         missing = [name for name in names if name not in link.names]
         if missing:
             raise WireError(f"no site of {missing} is connected. Connected: {list(link.calls)}.")
         self.names = names
-        self.wire = wire
+        self.wire, self.offer = wire, offer
         self.link = link
 
     @property
-    def recordable(self) -> bool:
-        """A step between sites cannot be replayed."""
-        return False
+    def promises(self) -> Promises:
+        """Nothing: a step between sites cannot be replayed, and every answer is waited for."""
+        return Promises()
 
-    @property
-    def generators(self) -> list[Generator]:
-        """The parties draw at their sites."""
-        return []
-
-    def call(self, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
-        """Put a request to each party, all at once; answers by party."""
-        answers = self.link.exchange(self.wire, operation, requests)
-        if OPERATIONS[operation].reply is not None:
-            silent = [name for name in requests if name not in answers]
-            if silent:
-                raise WireError(f"{operation!r} has an answer, and none came from {', '.join(map(repr, silent))}.")
-        return answers
-
-    def call_stacked(
-        self, operation: str, sender: str, phase: str, content: Mapping[str, object]
-    ) -> tuple[bool, Stacked | None]:
-        """Never: each party is at a site of its own."""
-        return False, None
+    def call(self, operation: Operation, requests: Requests) -> Answers:
+        """Put a request to each party, all at once."""
+        messages = {name: requests.message(name) for name in requests.names}
+        answers = self.link.exchange(self.wire, operation, messages)
+        silent = [name for name in requests.names if name not in answers]
+        if operation.answers is not None and silent:
+            raise WireError(f"{operation.name!r} has an answer, and none came from {', '.join(map(repr, silent))}.")
+        return gathered(answers)

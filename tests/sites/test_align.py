@@ -227,7 +227,7 @@ def test_what_is_no_part_of_an_alignment_is_refused(tmp_path: Path) -> None:
     assert "expected REQUEST 0" in ask(shop, 6, "align", seeking(first), RUN)
     model = Message("model", "bank", "shop", "predict", {}, {"run": "0" * 32, "digest": ""})
     assert "asked in a run of alignment" in ask(shop, 7, "open", model, RUN)
-    assert "came with a 'seeking'" in ask(shop, 8, "agree", seeking(first), RUN)
+    assert "refuses 'agree' with a 'seeking'" in ask(shop, 8, "agree", seeking(first), RUN)
     assert not read_site(tmp_path / "shop" / "site.toml").aligned.exists()
 
 

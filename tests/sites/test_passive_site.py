@@ -12,8 +12,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import colonnade as cn
 from colonnade.errors import WireError
 from colonnade.sites.training.passive_site import PassiveSite
+from colonnade.sites.training.privileges import told
 from colonnade.wire.codec import encode
 from colonnade.wire.envelope import Request, open_reply, run_of, seal_request
 from colonnade.wire.message import Message
@@ -35,7 +37,9 @@ def ask(site: PassiveSite, number: int, operation: str, message: Message, run: b
 
 def assignment(site: PassiveSite, **values: Any) -> Message:
     rows = {"train": torch.arange(100, dtype=torch.int32), "valid": torch.arange(100, 120, dtype=torch.int32)}
-    given = {"digest": site.table.digest(RUN), "method": "splitnn", "codec": "float32", **values}
+    method = str(values.get("method", "splitnn"))
+    skills = told(method, cn.METHODS[method]().setup()) if method in cn.METHODS else {}
+    given = {"digest": site.table.digest(RUN), "method": method, "codec": "float32", **skills, **values}
     return Message("assignment", "bank", "shop", "assign", rows, given)
 
 
@@ -111,7 +115,7 @@ def test_kinds_that_may_not_come_are_refused(shop: PassiveSite) -> None:
     frame = encode(down("rows")).replace(b'"rows"', b'"cols"')
     reply = open_reply(shop.answer(seal_request(Request(RUN, 3, "forward", frame))))
     assert "undeclared kind" in reply.reason
-    assert "there is no operation" in ask(shop, 4, "perform", down("rows"))
+    assert "'perform' is no operation of this run" in ask(shop, 4, "perform", down("rows"))
     assert "refuses 'begin' with a 'rows'" in ask(shop, 5, "begin", down("rows"))
 
 
@@ -162,7 +166,7 @@ def test_work_before_an_assignment_and_after_the_end_is_refused(shop: PassiveSit
 
 def test_what_is_too_large_is_refused_by_its_size_alone(tmp_path: Path) -> None:
     shop = passive_sites(write_sites(tmp_path, {"shop": "bytes = 1000"}))["shop"]
-    for data in (b"x" * 2000, seal_request(Request(RUN, 1, "forward", bytes(1100)))):
+    for data in (b"x" * 2000, seal_request(Request(RUN, 1, "assign", bytes(1100)))):
         assert "At most 1000 are taken" in open_reply(shop.answer(data)).reason
 
 
@@ -198,10 +202,12 @@ def test_an_operation_against_the_policy_is_refused_and_logged(
 
 def test_sizes_against_the_policy_are_refused_before_anything_is_built(tmp_path: Path) -> None:
     shop = passive_sites(write_sites(tmp_path, {"shop": "width = 64\nepochs = 5"}))["shop"]
-    assert ask(shop, 1, "assign", assignment(shop)) == "done"
-    for name, value in (("hidden", [8, 10**9]), ("width", 65), ("embedding", -1)):
+    assert ask(shop, 1, "assign", assignment(shop, method="fedonce")) == "done"
+    for name, value in (("hidden", [8, 10**9]), ("width", 65)):
         assert f"the policy refuses {name} = " in ask(shop, 2, "prepare", down("plan", **{**PLAN, name: value}))
-    assert "the policy refuses 6 epochs" in ask(shop, 3, "pretrain", down("lesson", epochs=6))
+    negative = down("plan", **{**PLAN, "embedding": -1})
+    assert "embedding must be a whole number of at least 0. Got -1" in ask(shop, 2, "prepare", negative)
+    assert "the policy refuses epochs = 6: epochs = 5" in ask(shop, 3, "pretrain", down("lesson", epochs=6))
 
 
 def test_a_failure_inside_tells_its_type_and_no_more(shop: PassiveSite, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,6 +13,8 @@ import torch
 from dp_accounting import rdp
 
 from colonnade.errors import WireError
+from colonnade.methods._base.setup import SPLIT_SKILLS
+from colonnade.parties.skills.skill import offer_of
 from colonnade.sites.policy.budget import Budget
 from colonnade.sites.policy.policy import Policy, RefusedError, read_policy
 from colonnade.sites.policy.prices import Diary, Price, cost
@@ -38,11 +40,13 @@ def with_policy(folder: Path, policy: str) -> dict[str, Path]:
     return write_sites(folder, dict.fromkeys(("shop", "telco"), policy))
 
 
-def ready(folder: Path, policy: str, protect: str = NOISY, run: bytes = RUN) -> PassiveSite:
+def ready(
+    folder: Path, policy: str, protect: str = NOISY, run: bytes = RUN, method: str = "fedonce-l1"
+) -> PassiveSite:
     """A shop with an encoder, in the first request after which lessons can come, number 3."""
     sites = passive_sites(with_policy(folder, policy) if not folder.exists() else here(folder), run)
     shop = sites["shop"]
-    given = assignment(shop, protect=protect, digest=shop.table.digest(run))
+    given = assignment(shop, method=method, protect=protect, digest=shop.table.digest(run))
     assert ask(shop, 1, "assign", given, run) == "done"
     assert ask(shop, 2, "prepare", down("plan", **PLAN), run) == "answered"
     return shop
@@ -141,7 +145,8 @@ def test_lessons_of_a_run_add_up(tmp_path: Path) -> None:
     assert f"this lesson: with what was done before, it would cost ε = {two:.2g}"[:-1] in said and "epsilon = " in said
     assert shop.party is not None and shop.party.lessons == 1
     assert ask(shop, 6, "represent", down("rows", {"rows": torch.arange(5)})) == "answered"
-    assert "'backward': epsilon" in ask(shop, 7, "backward", down("gradient", {"gradient": torch.ones(5, 4)}))
+    gradient = down("gradient", {"gradient": torch.ones(5, 4)})
+    assert "'backward' is no operation of this run" in ask(shop, 7, "backward", gradient)
 
 
 @pytest.mark.parametrize(
@@ -170,11 +175,18 @@ def test_lessons_without_or_beyond_a_price_are_refused(changed: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    "operation", ["forward", "backward", "begin", "enrol", "cross", "study", "share", "introduce", "fit_linear", "bin"]
+    ("method", "operation"),
+    [
+        *(("splitnn", name) for name in ("forward", "backward", "begin")),
+        *(("fedhssl", name) for name in ("enrol", "cross", "cross_again", "study", "share", "adopt")),
+        ("mmvfl", "fit_linear"),
+    ],
 )
-def test_what_has_no_price_is_refused(operation: str, tmp_path: Path) -> None:
-    shop = ready(tmp_path / "sites", 'epsilon = 100\ncovers = "models"')
-    assert f"the policy refuses '{operation}'" in ask(shop, 3, operation, down("order"))
+def test_what_has_no_price_is_refused(method: str, operation: str, tmp_path: Path) -> None:
+    shop = ready(tmp_path / "sites", 'epsilon = 100\ncovers = "models"', method=method)
+    assert shop.party is not None
+    kind = shop.party.offer.operation(operation).asks.name
+    assert f"the policy refuses '{operation}': epsilon = 100 allows prepare, " in ask(shop, 3, operation, down(kind))
 
 
 def test_rows_are_counted_as_often_as_they_leave(tmp_path: Path) -> None:
@@ -202,6 +214,8 @@ def test_a_phase_without_the_noise_is_refused(tmp_path: Path) -> None:
 def test_noise_of_two_strengths_is_paid_for_both() -> None:
     budget = Budget(Policy(epsilon=2.0), "shop", RUN, None)
     first, second = build(("gaussian:representation:1:4@train", "gaussian:representation:1:8@validate"), 0)
+    for made in (first, second):
+        made.learn(offer_of(*SPLIT_SKILLS).kinds)
     budget.release(Question("train", torch.arange(3)), "train", [first, second])
     budget.release(Question("train", torch.arange(3)), "validate", [first, second])
     spent = [Price(False, noise, 1.0, 1) for noise in (4.0, 8.0)]
@@ -270,13 +284,13 @@ def test_two_lessons_do_not_share_their_noise(tmp_path: Path) -> None:
 
 def test_a_layer_and_an_update_too_many_are_refused(tmp_path: Path) -> None:
     shop = passive_sites(with_policy(tmp_path, "epochs = 5"))["shop"]
-    assert ask(shop, 1, "assign", assignment(shop)) == "done"
+    assert ask(shop, 1, "assign", assignment(shop, method="fedhssl")) == "done"
     wide = down("plan", **{**PLAN, "hidden": [4096] * 32})
     assert "weights: weights = 67108864" in ask(shop, 2, "prepare", wide)
-    assert "the policy refuses 9 updates: epochs = 5" in ask(shop, 3, "enrol", down("lesson", updates=9))
+    assert "the policy refuses updates = 9: epochs = 5" in ask(shop, 3, "enrol", down("lesson", updates=9))
 
 
 def test_a_row_can_be_named_often_but_not_without_end(tmp_path: Path) -> None:
-    shop = ready(tmp_path / "sites", "", protect="")
+    shop = ready(tmp_path / "sites", "", protect="", method="splitnn")
     rows = Message("rows", "bank", "shop", "train", {"rows": torch.zeros(101, dtype=torch.int32)})
     assert "100 aligned training rows" in ask(shop, 3, "forward", rows)

@@ -15,25 +15,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from colonnade.engines.remote import FINISH, Link
+from colonnade.engines.remote import Link
 from colonnade.errors import ConfigError, WireError
-from colonnade.parties.passive import Reply
+from colonnade.parties.skills.skill import offer_of
 from colonnade.sites.alignment import Holder, IdSet, Seeker, aligned
 from colonnade.sites.alignment.agreed import ENDING, Agreed, write_agreed
 from colonnade.sites.alignment.frames import decode
 from colonnade.sites.alignment.holder import Progress, silent
+from colonnade.sites.alignment.skill import ALIGNMENT, SEEKING, Aligning, as_bytes, as_tensor
 from colonnade.sites.alignment.table import SiteTable, ids_to_align
 from colonnade.sites.policy.policy import RefusedError
 from colonnade.sites.provisioning.description import FederationFile, SiteFile
 from colonnade.sites.provisioning.say import say
 from colonnade.sites.training.parts import write_json
+from colonnade.sites.training.skill import FINISH, Assigning
 from colonnade.wire.message import Message, Value
 from colonnade.wire.wire import Wire
 
 DAY = 24 * 3600.0
+KINDS = offer_of(Aligning, Assigning).kinds  # of messages in an alignment
 _REVEALED = {"size": "how many of them both parties hold", "both": "which of them both parties hold"}
 
 
@@ -44,12 +45,11 @@ class AligningSite:
         self.file, self.table = file, table
         self.holder: Holder | None = None
 
-    def align(self, message: Message) -> Reply:
+    def align(self, frame: bytes) -> bytes:
         """Answer one part of the intersection."""
-        data = _bytes(message.tensors)
         if self.holder is None:
-            self.holder = self._begin(decode(data).reveal)
-        return Reply({"frame": _tensor(self.holder.reply(data))}, {})
+            self.holder = self._begin(decode(frame).reveal)
+        return self.holder.reply(frame)
 
     def _begin(self, reveal: str) -> Holder:
         file = self.file
@@ -64,10 +64,9 @@ class AligningSite:
         say(f"an alignment of {len(ids)} ids began; it reveals {_REVEALED[reveal]}")
         return Holder(ids, reveal="both" if reveal == "both" else "size", most=file.policy.ids)
 
-    def agree(self, message: Message) -> None:
+    def agree(self, name: str, rows: int) -> None:
         """Keep what was agreed on, now that it is known to all parties."""
-        name, rows = message.values.get("alignment"), message.values.get("rows")
-        if self.holder is None or not isinstance(name, str) or rows != len(self.holder.agreed):
+        if self.holder is None or rows != len(self.holder.agreed):
             raise WireError("an alignment is to be kept that did not take place, or of another number of rows.")
         places = self.holder.listed  # the row of each place
         at = np.empty(len(places), dtype=np.int64)
@@ -105,14 +104,14 @@ def align_sites(
 ) -> dict[str, Any]:
     """Find the rows that all parties hold, agree on them with every site, and write them here; the record."""
     refuse_list(file)
-    started, wire = time.perf_counter(), Wire(active=file.party)
+    started, wire = time.perf_counter(), Wire(KINDS, active=file.party)
     ids = IdSet(ids_to_align(file, table), file.party, normalise=file.normalise)
     pairs = _seekers(ids, federation, link, wire, progress)
     found = aligned(ids, pairs)
     name = secrets.token_hex(16)
     told: dict[str, Value] = {"alignment": name, "rows": len(found.rows)}
-    requests = {party: Message("alignment", file.party, party, "align", {}, dict(told)) for party in pairs}
-    link.exchange(wire, "agree", requests)
+    requests = {party: Message(ALIGNMENT.name, file.party, party, "align", {}, dict(told)) for party in pairs}
+    link.exchange(wire, Aligning.operations["agree"], requests, wait=True)
     places = {party: pair.places for party, pair in pairs.items()}
     texts = list(map(str, table.ids.tolist()))
     write_agreed(file.aligned, Agreed(name, texts, found.rows, places, file.normalise))
@@ -124,7 +123,7 @@ def count_sites(
     file: SiteFile, federation: FederationFile, table: SiteTable, link: Link, progress: Progress = silent
 ) -> dict[str, Any]:
     """Only how many ids each site has in common with this party; nothing is kept. The record."""
-    started, wire = time.perf_counter(), Wire(active=file.party)
+    started, wire = time.perf_counter(), Wire(KINDS, active=file.party)
     ids = IdSet(ids_to_align(file, table), file.party, normalise=file.normalise)
     pairs = _seekers(ids, federation, link, wire, progress)
     common = {party: pair.count() for party, pair in pairs.items()}
@@ -144,11 +143,11 @@ def channel(link: Link, wire: Wire, active: str, party: str) -> Callable[[bytes]
     """What brings a frame to a site's `Holder`, and its answer back."""
 
     def carry(frame: bytes) -> bytes:
-        request = Message("seeking", active, party, "align", {"frame": _tensor(frame)})
-        answer = link.exchange(wire, "align", {party: request}).get(party)
+        request = Message(SEEKING.name, active, party, "align", {"frame": as_tensor(frame)})
+        answer = link.exchange(wire, Aligning.operations["align"], {party: request}).get(party)
         if answer is None:
             raise WireError(f"site {party!r} gave no answer to a part of the alignment.")
-        return _bytes(answer.tensors)
+        return as_bytes(answer)
 
     return carry
 
@@ -156,21 +155,10 @@ def channel(link: Link, wire: Wire, active: str, party: str) -> Callable[[bytes]
 def _end(
     file: SiteFile, link: Link, wire: Wire, started: float, ids: IdSet, pairs: dict[str, Seeker]
 ) -> dict[str, Any]:
-    requests = {party: Message("order", file.party, party, "align") for party in pairs}
-    link.exchange(wire, FINISH, requests)
+    requests = {party: Message(FINISH.asks.name, file.party, party, "align") for party in pairs}
+    link.exchange(wire, FINISH, requests, wait=True)
     numbers = {file.party: len(ids), **{party: pair.other for party, pair in pairs.items()}}
     return {
         "party": file.party, "normalise": file.normalise, "ids": numbers, "traffic": wire.traffic.to_json(),
         "seconds": time.perf_counter() - started,
     }  # fmt: skip
-
-
-def _tensor(data: bytes) -> Tensor:
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
-
-
-def _bytes(tensors: dict[str, Tensor]) -> bytes:
-    frame = tensors.get("frame")
-    if frame is None or frame.dtype != torch.uint8:
-        raise WireError("a part of an alignment came without its bytes.")
-    return frame.numpy().tobytes()

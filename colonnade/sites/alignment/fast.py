@@ -114,7 +114,8 @@ class FastPair:
         both = self._both
         if both is None or len(both) != len(rows):
             both = self._run(agreed, tell=True)[1]
-        assert both is not None
+        if both is None:
+            raise WireError(f"party {self.other.party!r} was not told which rows are aligned. Align again.")
         theirs = self.other.find(both)  # by hash
         by_hash = np.argsort(agreed)  # all that is sent: where each of the ids by hash stands in the agreed order
         self._agreed = np.empty(len(rows), dtype=np.int64)
@@ -131,7 +132,8 @@ class FastPair:
         self.progress("intersect", 0, len(keys))
         mine, theirs = _execute({0: keys, 1: self.other.keys}, None, tell, self.protocol)
         self.progress("intersect", len(keys), len(keys))
-        assert mine is not None
+        if mine is None:
+            raise WireError(f"the intersection with party {self.other.party!r} gave nothing. Align again.")
         return mine, theirs
 
 

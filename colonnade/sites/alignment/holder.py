@@ -147,7 +147,8 @@ class Holder:
 
     def _setup(self, frame: Frame) -> Frame:
         self._prepare()
-        assert self._points is not None
+        if self._points is None:
+            raise WireError(f"{self.ids.party!r} sent all its encrypted ids already. Start another alignment.")
         if frame.session == NO_SESSION:
             self.asked, self._session = frame.total, secrets.token_bytes(16)
         answer = replace(frame, kind=Kind.SETUP, session=self._session, total=len(self.ids))

@@ -63,8 +63,9 @@ def read_site_table(site: SiteFile, passive: Iterable[str] = ()) -> SiteTable:
     """Read the table that a site's file names, and what was agreed on; `passive` at the active party alone."""
     problems: list[str] = []
     own = read_table(site.path.resolve().parent, site.party, dict(site.table), problems)
+    if own is None:
+        raise DataError(f"{site.path}: {' '.join(problems)}")
     raise_all(problems, DataError, str(site.path))
-    assert own is not None
     agreed = read_agreed(site.aligned, passive)
     numbers = own.whole and (agreed is None or agreed.whole)
     texts = list(map(str, own.frame.index))

@@ -16,6 +16,8 @@ from pathlib import Path
 from colonnade.errors import WireError
 from colonnade.objectives.training import Lesson
 from colonnade.parties.passive import PassiveParty
+from colonnade.parties.skills.kinds import REPRESENTATION
+from colonnade.parties.skills.skill import Operation
 from colonnade.sites.policy.policy import Policy, RefusedError
 from colonnade.sites.policy.prices import Diary, Price, cost
 from colonnade.wire.message import Message
@@ -23,8 +25,6 @@ from colonnade.wire.protection import Protection
 from colonnade.wire.protections import ClippedGaussian
 from colonnade.wire.protections.asked import Asked, Question
 from colonnade.wire.protections.clipped import Tally
-
-PRICED = ("prepare", "plan_private", "pretrain", "tell_account", "represent", "keep", "recall")
 
 
 class Budget:
@@ -38,27 +38,32 @@ class Budget:
     """
 
     def __init__(self, policy: Policy, party: str, run: bytes, out: Path | None) -> None:
-        assert policy.epsilon is not None
+        if policy.epsilon is None:
+            raise TypeError("a budget needs a policy with an epsilon")
         self.policy, self.epsilon, self.party = policy, policy.epsilon, party
         self.diary = Diary(out, run.hex())
         self.lessons: list[Price] = []
         self.released: dict[float, dict[str, Tally]] = {}  # by noise multiplier and table
 
-    def admit(self, operation: str, message: Message, party: PassiveParty, protections: Iterable[Protection]) -> None:
+    def admit(
+        self, operation: Operation, message: Message, party: PassiveParty, protections: Iterable[Protection]
+    ) -> None:
         """Refuse an operation of a training that has no price, or too high a one; else it counts as done."""
-        if operation not in PRICED:
-            raise RefusedError(
-                f"the policy refuses {operation!r}: epsilon = {self.epsilon:g} allows {', '.join(PRICED)} alone, as "
-                f"nothing bounds what others give away. fedonce-l1 keeps to these."
-            )
-        if operation == "pretrain":
-            self._learn(Lesson.of(message.values), len(party.tables["train"]))
-        elif operation == "represent":
-            asked = Asked()
-            asked.note(message)
-            if message.receiver not in asked.last:
-                raise WireError(f"'represent' came with a {message.kind!r}, not with rows.")
-            self.release(asked.last[message.receiver], message.phase, protections)
+        match operation.price:
+            case "unpriced":
+                priced = [name for name, made in party.offer.operations.items() if made.price != "unpriced"]
+                raise RefusedError(
+                    f"the policy refuses {operation.name!r}: epsilon = {self.epsilon:g} allows {', '.join(priced)} "
+                    f"alone, as nothing bounds what others give away. fedonce-l1 keeps to these."
+                )
+            case "lesson":
+                self._learn(Lesson.of(message.values), len(party.tables["train"]))
+            case "representation":
+                asked = Asked(party.offer.kinds)
+                asked.note(message)
+                if message.receiver not in asked.last:
+                    raise WireError(f"{operation.name!r} came with a {message.kind!r}, not with rows.")
+                self.release(asked.last[message.receiver], message.phase, protections)
 
     def promise(self, protections: Iterable[Protection]) -> None:
         """Refuse a run whose representations could not leave even once; nothing counts as done."""
@@ -73,7 +78,7 @@ class Budget:
         """Refuse to let representations out that would cost too much; else they count as released."""
         if self.policy.covers == "models":
             return
-        answer = Message("representation", self.party, "", phase)
+        answer = Message(REPRESENTATION.name, self.party, "", phase)
         found = [p.noise_multiplier for p in _private(protections) if p.concerns(answer)]
         if not found:
             raise RefusedError(self._lacks_noise(f" in phase {phase!r}"))
@@ -138,7 +143,7 @@ def budget_of(policy: Policy, party: str, run: bytes, out: Path | None) -> Budge
 
 
 def _private(protections: Iterable[Protection]) -> list[ClippedGaussian]:
-    return [p for p in protections if isinstance(p, ClippedGaussian) and p.kind == "representation"]
+    return [p for p in protections if isinstance(p, ClippedGaussian) and p.kind == REPRESENTATION.name]
 
 
 def _count(tables: dict[str, Tally], question: Question) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any
 
 from colonnade.data.description import check_keys
-from colonnade.engines.remote import ASSIGN, FINISH
 from colonnade.errors import WireError, did_you_mean
-from colonnade.parties.passive import AT_SITES, OPERATIONS
+from colonnade.methods.registry import METHODS
+from colonnade.parties.skills.skill import Offer, Operation, offer_of
 from colonnade.sites.alignment.frames import REVEALS
-from colonnade.wire.message import KINDS, Message
+from colonnade.sites.alignment.skill import Aligning
+from colonnade.sites.prediction.skill import Predicting
+from colonnade.sites.training.skill import ASSIGNMENT, Assigning
+from colonnade.wire.message import Message
 
-WIDTHS = ("hidden", "width", "embedding", "projection", "predictor", "queue", "batch_size")
 PRIVACY = ("epsilon", "delta", "covers", "epsilon_total")
 COVERS = ("all", "models")
 
@@ -45,24 +46,16 @@ class Policy:
     covers: str = "all"  # "models": the active party is trusted with representations, and lessons alone are priced
     epsilon_total: float | None = None  # the largest ε of all runs together, at the same δ
 
-    def check_request(self, operation: str, message: Message, number: int) -> None:
-        """Refuse the `number`-th request of a run unless it is allowed."""
-        self._listed("operations", operation, ASSIGN, FINISH)
-        self._listed("kinds", message.kind, "assignment")
+    def check_request(self, operation: Operation, message: Message, number: int) -> None:
+        """Refuse the `number`-th request of a run unless it is allowed; operations declare what limits their values."""
+        self._listed("operations", operation.name, *Assigning.operations)
+        self._listed("kinds", message.kind, ASSIGNMENT.name)
         self._at_most("rounds", number, self.rounds)
-        method = message.values.get("method")
-        if message.kind == "assignment":
-            self._listed("methods", str(method))
-            self._at_most("rows", sum(len(t) for t in message.tensors.values()), self.rows)
-        for name in WIDTHS:
-            self._sizes(name, message.values.get(name))
-        layers = message.values.get("hidden"), message.values.get("width")
-        if isinstance(layers[0], list) and isinstance(layers[1], int):
-            self._at_most("weights", sum(a * b for a, b in pairwise([*layers[0], layers[1]])), self.weights)
-        for name in ("epochs", "updates"):
-            times = message.values.get(name)
-            if isinstance(times, int | float):
-                self._at_most(name, times, self.epochs, "epochs")
+        for name, bound in operation.takes.items():
+            for found in bound.numbers(message.values.get(name)) if bound.limit else ():
+                self._value_at_most(name, found, bound.limit)
+        for rule in operation.rules:
+            self._at_most(rule.limit, rule.total(message.values) or 0, getattr(self, rule.limit))
 
     def check_alignment(self, reveal: str, number: int) -> None:
         """Refuse the `number`-th alignment of the last 24 hours unless it is allowed."""
@@ -86,24 +79,31 @@ class Policy:
         if allowed is not None and name not in (*allowed, *always):
             raise RefusedError(f"the policy refuses {name!r}: {limit} = {list(allowed)}.")
 
-    def _at_most(self, what: str, found: float, most: int | None, limit: str = "") -> None:
+    def _at_most(self, what: str, found: float, most: int | None) -> None:
         if most is not None and found > most:
-            raise RefusedError(f"the policy refuses {found} {what}: {limit or what} = {most}.")
+            raise RefusedError(f"the policy refuses {found} {what}: {what} = {most}.")
 
-    def _sizes(self, name: str, value: object) -> None:
-        for size in value if isinstance(value, list) else [value]:
-            if size is None or isinstance(size, bool):
-                continue
-            if not isinstance(size, int) or not 0 <= size <= self.width:
-                raise RefusedError(f"the policy refuses {name} = {size!r}: width = {self.width}.")
+    def _value_at_most(self, name: str, found: float, limit: str) -> None:
+        most: int | None = getattr(self, limit)
+        if most is not None and found > most:
+            raise RefusedError(f"the policy refuses {name} = {found}: {limit} = {most}.")
+
+
+def everything() -> Offer:
+    """What any run may ask of a site: the operations of all installed methods, and those of the sites themselves."""
+    offers = [offer_of(*method.skills) for method in METHODS.values()]
+    offers.append(offer_of(Assigning, Aligning, Predicting))
+    return Offer(
+        {name: made for offer in offers for name, made in offer.operations.items()},
+        {name: kind for offer in offers for name, kind in offer.kinds.items()},
+    )
 
 
 def read_policy(content: Mapping[str, Any], where: str, problems: list[str]) -> Policy:
     """A policy from a TOML section; what is wrong with it is appended to `problems`."""
-    from colonnade.methods.registry import METHODS
-
+    offer = everything()
     known: dict[str, Collection[str]] = {
-        "methods": METHODS, "operations": [*OPERATIONS, *AT_SITES], "kinds": KINDS, "align": REVEALS,
+        "methods": METHODS, "operations": offer.operations, "kinds": offer.kinds, "align": REVEALS,
     }  # fmt: skip
     check_keys(content, [field.name for field in fields(Policy)], where, problems)
     limits: dict[str, Any] = {}

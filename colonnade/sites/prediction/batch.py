@@ -93,7 +93,8 @@ def predict_batch(
 def unlabelled(table: SiteTable) -> tuple[list[Any], Positions]:
     """The agreed ids whose label the active party does not know, and its own rows of them."""
     table.check()
-    assert table.agreed is not None and table.own.label is not None
+    if table.agreed is None or table.own.label is None:
+        raise DataError("which rows have no label is known after an alignment alone, at the party with a label column.")
     rows = table.at[table.agreed.order]
     rows = rows[table.own.frame[table.own.label].isna().to_numpy()[rows]]
     if not len(rows):

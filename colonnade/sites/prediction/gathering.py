@@ -23,14 +23,17 @@ from colonnade.deploy.serve.predictor import GatheringPredictor
 from colonnade.deploy.serve.source import Found, Rows
 from colonnade.engines.remote import Call, Link
 from colonnade.errors import ColonnadeError, ConfigError, WireError
-from colonnade.methods._base.network import NetworkMethod
+from colonnade.methods._base.method import Method
+from colonnade.parties.skills.skill import Operation, offer_of
 from colonnade.sites.alignment.table import SiteTable, ids_alone
 from colonnade.sites.prediction.loading import Part, active_model
+from colonnade.sites.prediction.skill import MODEL, PLACES, Predicting
 from colonnade.sites.provisioning.channel import AbsentError
 from colonnade.wire.envelope import open_reply
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 
+OPEN, ENCODE = Predicting.operations["open"], Predicting.operations["encode"]
 log = logging.getLogger("colonnade.deploy.serve")
 
 
@@ -58,7 +61,7 @@ class Opened:
         """Ask no more."""
         self._link.close()
 
-    def ask(self, operation: str, request: Message) -> Message | None:
+    def ask(self, operation: Operation, request: Message) -> Message | None:
         """The site's answer; None where there is no site to answer, which is no error."""
         try:
             return self._link.exchange(self.wire, operation, {self.name: request}).get(self.name)
@@ -70,7 +73,7 @@ class Opened:
     def open(self, trained: str, digest: str, width: int) -> bool:
         """Let it open its part of a trained run; whether it is there."""
         told = {"run": trained, "digest": digest}
-        answer = self.ask("open", Message("model", self.active, self.name, "predict", {}, {**told}))
+        answer = self.ask(OPEN, Message(MODEL.name, self.active, self.name, "predict", {}, {**told}))
         if answer is None:
             return False
         if answer.values.get("width") != width:
@@ -81,7 +84,7 @@ class Opened:
     def encode(self, places: Positions, width: int) -> torch.Tensor | None:
         """(n, D) representations of the rows at these places, each named once; None where it is not there."""
         answer = self.ask(
-            "encode", Message("places", self.active, self.name, "predict", {"places": torch.from_numpy(places)})
+            ENCODE, Message(PLACES.name, self.active, self.name, "predict", {"places": torch.from_numpy(places)})
         )
         if answer is None:
             return None
@@ -107,16 +110,15 @@ class SitesSource:
     """
 
     def __init__(
-        self, model: NetworkMethod, trained: str, table: SiteTable, left: Collection[str] = (), *, lasting: bool = False
+        self, model: Method, trained: str, table: SiteTable, left: Collection[str] = (), *, lasting: bool = False
     ) -> None:
         self.left = set(left)  # sites without a part: they had left the training when it ended
         self.lasting, self.refusing = lasting, dict[str, str]()
         self.model, self.trained, self.table = model, trained, table
         self.active, self.widths = model.federation_.active.name, model.federation_.active.widths
         self.known = Rows(ids_alone(table.known), table.text)
-        self.wires = {name: model.wire() for name in self.widths}
-        for wire in self.wires.values():
-            wire.active = self.active
+        kinds, precision = offer_of(Predicting).kinds, model.federation_.wire.precision
+        self.wires = {name: Wire(kinds, precision, active=self.active) for name in self.widths}
         self._opened: dict[str, Opened] = {}
         self._turn = threading.Lock()
         self._threads = ThreadPoolExecutor(max(1, len(self.widths)), thread_name_prefix="gather")

@@ -15,24 +15,24 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
-from colonnade.data.labels import Labels
 from colonnade.data.preprocess import Preprocessor
 from colonnade.errors import ConfigError, DataError
-from colonnade.methods._base.method import classes_from_json
-from colonnade.methods._base.network import NetworkMethod
-from colonnade.methods.linear_view import blank_prediction
+from colonnade.methods._base.method import Method
+from colonnade.methods._base.model import NetworkModel, put_blank, restored_active
+from colonnade.methods._base.prepare import prepare
+from colonnade.methods._base.wiring import wire_of
+from colonnade.methods.mmvfl.view import blank_prediction
 from colonnade.methods.registry import method_named
 from colonnade.objectives.pca import LinearEncoder
-from colonnade.parties.active import ActiveParty, Targets
+from colonnade.parties.engine import Answers, Promises, Requests
 from colonnade.parties.federation import Federation
 from colonnade.parties.party import Party
 from colonnade.parties.passive import PassiveParty
-from colonnade.parties.stacked import Stacked
+from colonnade.parties.skills.skill import Offer, Operation
 from colonnade.sites.provisioning.names import check_name, is_name
 from colonnade.sites.training.parts import FORMAT
-from colonnade.wire.message import Message
 from colonnade.wire.meter import Traffic
 from colonnade.wire.wire import Wire
 
@@ -100,34 +100,30 @@ def passive_party(part: Part) -> PassiveParty:
 
 def _blank_linear(party: Party, weights: Mapping[str, Tensor]) -> LinearEncoder:
     """What fedonce-pca and mmvfl put in the place of a party's encoder; its shape is in the weights."""
-    assert party.preprocessor is not None
     mean, components = weights["encoder.mean"], weights["encoder.components"]
     if "encoder.bias" in weights:
         return blank_prediction(party, components.shape[1])
-    return LinearEncoder(torch.zeros_like(mean), torch.zeros_like(components), party.preprocessor.sizes)
+    return LinearEncoder(torch.zeros_like(mean), torch.zeros_like(components), party.fitted_preprocessor().sizes)
 
 
-def active_model(part: Part) -> NetworkMethod:
+def active_model(part: Part) -> Method:
     """The trained method at the active party, without the passive parties: encoder, scaler, head, classes."""
     kept = part.kept
-    model = _method(kept)
-    classes = classes_from_json(kept["classes"])
-    active = ActiveParty(
-        part.party, None, _NONE, Labels(_NONE, classes), kept["task"], device=torch.device(model.device)
-    )
-    active.targets = Targets(kept["task"], classes)
-    active.targets.mean, active.targets.scale = kept["mean"], kept["scale"]
+    method = _method(kept, part.party)
+    setup, options = method.setup(), method.get_params()
+    active = restored_active({**kept, "active": part.party}, None, torch.device(options["device"]))
     made = kept["preprocessing"]
     active.preprocessor = None if made is None else Preprocessor.from_json(made)
-    model.active_ = part.party
-    model.federation_ = Federation(active, _Elsewhere(kept["widths"], Wire()))
-    model.prepare(model.federation_)
-    model.reshape([])
+    fed = Federation(active, _Elsewhere(kept["widths"], wire_of(method, setup), setup.offer))
+    method.fitted_ = NetworkModel(fed, setup)
+    prepare(fed, setup, options)
+    put_blank(setup, active, [])
+    fed.wire.traffic = Traffic()
     active.load_state(part.weights)
-    return model
+    return method
 
 
-def put_together(folders: Mapping[str, Path], run: str, active: str) -> NetworkMethod:
+def put_together(folders: Mapping[str, Path], run: str, active: str) -> Method:
     """A model of all parties' parts of a run, for somebody who holds them all; it predicts, saves and loads as any.
 
     Args:
@@ -141,44 +137,37 @@ def put_together(folders: Mapping[str, Path], run: str, active: str) -> NetworkM
     if missing:
         raise ConfigError(f"run {run} was trained with {', '.join(map(repr, missing))}, too. Give their folders.")
     parts = [mine, *(read_part(folders[name], run, name) for name in names[1:])]
-    model = _method(mine.kept)
-    model.active_ = active
+    method = _method(mine.kept, active)
     saved = {
         **{key: mine.kept[key] for key in ("task", "classes", "mean", "scale", "passive")}, "active": active,
         "preprocessing": {part.party: part.kept["preprocessing"] for part in parts},
     }  # fmt: skip
-    model._restore(saved, {f"party-{i}": part.weights for i, part in enumerate(parts)})
-    return model
+    method.restore(saved, {f"party-{i}": part.weights for i, part in enumerate(parts)})
+    return method
 
 
-def _method(kept: Mapping[str, Any]) -> NetworkMethod:
+def _method(kept: Mapping[str, Any], active: str) -> Method:
+    """The method of a part, with the options and the records of its training."""
     options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in kept["options"].items()}
-    model = method_named(kept["method"])(**options)
-    assert isinstance(model, NetworkMethod)
-    model.task_, model.metric_ = kept["task"], kept["metric"]
-    model.history_, model.traffic_ = kept["history"], Traffic.from_json(kept["traffic"])
-    return model
+    method = method_named(kept["method"])(**options)
+    method.task_, method.metric_, method.active_ = kept["task"], kept["metric"], active
+    method.history_, method.traffic_ = kept["history"], Traffic.from_json(kept["traffic"])
+    return method
 
 
 class _Elsewhere:
     """Parties at their sites, of which only the widths are known: what a head is built from."""
 
-    recordable = False
-    generators: list[Generator] = []  # noqa: RUF012
+    def __init__(self, widths: Mapping[str, int], wire: Wire, offer: Offer) -> None:
+        self.widths, self.wire, self.offer, self.names = dict(widths), wire, offer, tuple(widths)
 
-    def __init__(self, widths: Mapping[str, int], wire: Wire) -> None:
-        self.widths, self.wire, self.names = dict(widths), wire, tuple(widths)
+    @property
+    def promises(self) -> Promises:
+        """Nothing."""
+        return Promises()
 
-    def call(self, operation: str, requests: Mapping[str, Message]) -> dict[str, Message]:
+    def call(self, operation: Operation, requests: Requests) -> Answers:
         """The widths, and nothing else."""
-        if operation != "prepare":
-            raise ConfigError(f"{operation!r} was asked of parties that are at their sites. Use `federate predict`.")
-        me = self.wire.active
-        assert me is not None
-        return {name: Message("shape", name, me, "setup", {}, {"width": self.widths[name]}) for name in requests}
-
-    def call_stacked(
-        self, operation: str, sender: str, phase: str, content: Mapping[str, object]
-    ) -> tuple[bool, Stacked | None]:
-        """Never."""
-        return False, None
+        if not operation.readies:
+            raise ConfigError(f"{operation.name!r} was asked of parties that are at their sites. Use `federate predict`.")
+        return Answers(values={name: {"width": self.widths[name]} for name in requests.names})

@@ -11,24 +11,29 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from colonnade.data.ids import Positions
 from colonnade.errors import ConfigError, WireError
-from colonnade.parties.passive import PassiveParty, Reply
+from colonnade.parties.passive import PassiveParty
+from colonnade.parties.skills.kinds import REPRESENTATION
+from colonnade.parties.skills.skill import offer_of
 from colonnade.sites.alignment.table import SiteTable
 from colonnade.sites.policy.budget import budget_of
 from colonnade.sites.policy.policy import RefusedError
 from colonnade.sites.prediction.loading import passive_party, read_part
+from colonnade.sites.prediction.skill import Predicting
 from colonnade.sites.provisioning.description import SiteFile
 from colonnade.sites.provisioning.say import say
+from colonnade.sites.training.skill import Assigning
 from colonnade.wire.codec import PRECISIONS
-from colonnade.wire.message import KINDS, Message
 from colonnade.wire.protections import build
 from colonnade.wire.protections.asked import Question
 from colonnade.wire.protections.text import listed, parse
 from colonnade.wire.wire import Wire
 
 TABLE = "asked"
+KINDS = offer_of(Predicting, Assigning).kinds  # of messages in predictions
 
 
 class PredictingSite:
@@ -41,13 +46,13 @@ class PredictingSite:
         self.asked: set[int] = set()
         self.budget = budget_of(file.policy, file.party, run, file.out)
 
-    def open(self, message: Message) -> Reply:
-        """Load this party's part of a run; say how wide it is, and which places have no row any more."""
-        if self.table.agreed is None or message.values.get("digest") != self.table.same(self.run):
+    def open(self, run: str, digest: str) -> tuple[Tensor, int]:
+        """Load this party's part of a run: the places that have no row any more, and how wide it is."""
+        if self.table.agreed is None or digest != self.table.same(self.run):
             raise WireError(f"party {self.file.party!r} holds another alignment than {self.active!r}. Align again.")
         if self.party is not None:
             raise WireError("a part is opened once in a run. Start another.")
-        part = read_part(self.file.out, str(message.values.get("run")), self.file.party)
+        part = read_part(self.file.out, run, self.file.party)
         self.file.policy.check_method(str(part.kept.get("method")))
         self.wire = _wire(part.kept, self.active)
         if self.budget is not None:
@@ -57,22 +62,22 @@ class PredictingSite:
         self.party = passive_party(part)
         say(f"predictions by run {part.run} began")
         gone = np.flatnonzero(self.table.at < 0)
-        return Reply({"gone": torch.from_numpy(gone)}, {"width": self.party.width})
+        return torch.from_numpy(gone), self.party.width
 
-    def encode(self, message: Message) -> Reply:
-        """Representations of the rows at these places."""
-        places = message.tensors.get("places")
-        if self.party is None or places is None:
-            raise WireError("rows were asked for before a part was opened, or without places.")
+    def encode(self, places: Tensor) -> Tensor:
+        """(n, D) representations of the rows at these places."""
+        if self.party is None or self.wire is None:
+            raise WireError("rows were asked for before a part was opened.")
+        if self.table.view is None:
+            raise WireError(f"party {self.file.party!r} has no columns now, and had some in training.")
         found = places.long().numpy()
         self._check(found)
-        assert self.table.view is not None and self.wire is not None
         if self.budget is not None:
             self.budget.release(Question(TABLE, places), "predict", self.wire.protections)
         every = np.arange(len(found), dtype=np.int64)
         self.party.load(TABLE, self.table.view.take(self.table.at[found]).with_ids(every), every)
         try:
-            return Reply({"representation": self.party.encode_table(TABLE)}, {})
+            return self.party.encode_table(TABLE)
         finally:
             self.party.tables.pop(TABLE)
 
@@ -92,5 +97,6 @@ def _wire(kept: Mapping[str, object], active: str) -> Wire:
     codec, protect = kept.get("codec"), str(kept.get("protect") or "")
     if codec not in PRECISIONS:
         raise ConfigError(f"a part was trained with codec {codec!r}, which is none of {', '.join(PRECISIONS)}.")
-    asked = [entry for entry in (listed(protect) if protect else ()) if KINDS[parse(entry).kind].direction == "up"]
-    return Wire(precision=codec, protections=[*build(tuple(asked), secrets.randbits(62))], active=active)
+    asked = [entry for entry in (listed(protect) if protect else ()) if parse(entry).kind == REPRESENTATION.name]
+    protections = [*build(tuple(asked), secrets.randbits(62))]
+    return Wire(KINDS, precision=codec, protections=[*protections], active=active)

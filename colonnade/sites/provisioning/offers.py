@@ -2,41 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 from colonnade.errors import WireError
-from colonnade.parties.passive import AT_SITES, Reply
+from colonnade.parties.skills.skill import Operation, Reply, Skill, offer_of
 from colonnade.sites.alignment.aligning import AligningSite
+from colonnade.sites.alignment.skill import Aligning
 from colonnade.sites.alignment.table import SiteTable
 from colonnade.sites.prediction.predicting import PredictingSite
+from colonnade.sites.prediction.skill import Predicting
 from colonnade.sites.provisioning.description import SiteFile
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 
 
+@dataclass(frozen=True)
+class Work:
+    """One sort of work: its skill, its name for people, and the phase in which all its answers travel."""
+
+    skill: Skill
+    name: str
+    phase: str
+
+
 class Offers:
-    """The operations of `AT_SITES` in one run."""
+    """Alignment and predictions in one run."""
+
+    skills = (Aligning, Predicting)
+    offer = offer_of(*skills)
 
     def __init__(self, file: SiteFile, table: SiteTable, active: str, run: bytes) -> None:
-        self._aligning = AligningSite(file, table)
         self._predicting = PredictingSite(file, table, active, run)
-        self._sort = ""
+        self._works = (
+            Work(Aligning(AligningSite(file, table)), "alignment", "align"),
+            Work(Predicting(self._predicting), "predictions", "predict"),
+        )
+        self._present: Work | None = None
 
     @property
     def wire(self) -> Wire | None:
         """How answers travel, where an opened part says it."""
         return self._predicting.wire
 
-    def perform(self, operation: str, message: Message) -> Reply | None:
-        """Carry out an operation of `AT_SITES`."""
-        if message.kind != AT_SITES[operation].request:
-            raise WireError(f"{operation!r} came with a {message.kind!r}, not with a {AT_SITES[operation].request!r}.")
-        sort = "alignment" if operation in ("align", "agree") else "predictions"
-        if self._sort not in ("", sort):
-            raise WireError(f"{operation!r} was asked in a run of {self._sort}. Start another.")
-        self._sort = sort
-        do: dict[str, Callable[[Message], Reply | None]] = {
-            "align": self._aligning.align, "agree": self._aligning.agree,
-            "open": self._predicting.open, "encode": self._predicting.encode,
-        }  # fmt: skip
-        return do[operation](message)
+    def perform(self, operation: Operation, message: Message) -> tuple[Reply | None, str]:
+        """Carry out one of its operations; the answer, and the phase in which it travels."""
+        work = next(work for work in self._works if operation.name in work.skill.operations)
+        if self._present is not None and self._present is not work:
+            raise WireError(f"{operation.name!r} was asked in a run of {self._present.name}. Start another.")
+        self._present = work
+        reply: Reply | None = getattr(work.skill, operation.name)(message)
+        return reply, work.phase

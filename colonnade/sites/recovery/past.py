@@ -97,8 +97,8 @@ class Past:
 
     def answered(self, data: object, reply: bytes) -> None:
         """Remember the reply to the last request, until the next one shows that it arrived."""
-        assert isinstance(data, bytes)
-        self._kept = digest_of(data), reply
+        if isinstance(data, bytes):
+            self._kept = digest_of(data), reply
 
     def again(self, data: object) -> bytes | None:
         """The reply to the last request, if it is put once more and its reply was lost."""

@@ -20,18 +20,21 @@ from colonnade.data.ids import Ids, locate
 from colonnade.data.metrics import scores
 from colonnade.data.splits import Split, split
 from colonnade.data.vertical import VerticalData
-from colonnade.engines.remote import ASSIGN, FINISH, Flare, Link
-from colonnade.errors import ConfigError
+from colonnade.engines.remote import Link, Remote
+from colonnade.errors import ConfigError, DataError
 from colonnade.methods._base.method import Method
-from colonnade.methods._base.network import NetworkMethod
+from colonnade.methods._base.wiring import wire_of
 from colonnade.methods.registry import method_named
 from colonnade.parties.federation import RemoteData
+from colonnade.parties.skills.skill import Operation, offer_of
 from colonnade.sites.alignment.table import SiteTable
 from colonnade.sites.provisioning.description import FederationFile, SiteFile
 from colonnade.sites.recovery.resume import Memory, find_together
 from colonnade.sites.training.known import known_rows
 from colonnade.sites.training.parts import kept_of, write_json, write_part
-from colonnade.wire.message import KINDS, Message, Value
+from colonnade.sites.training.privileges import told
+from colonnade.sites.training.skill import ASSIGN, FINISH, Assigning
+from colonnade.wire.message import Message, Value
 from colonnade.wire.protection import Noise
 from colonnade.wire.protections.text import text_of
 from colonnade.wire.wire import Wire
@@ -52,17 +55,16 @@ class ActiveSite:
 
     def train(self, name: str, options: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Train a method with the passive sites; the record. This party's part of the model goes to `out`."""
-        method = _network_method(name, options)
+        method = _method(name, options)
         parts = split(known_rows(self.federation, self.site, self.table), labels=self.site.labels, seed=self.site.seed)
-        assert parts.valid is not None
         if self.memory is not None:
             find_together(self.link, self.memory.replies)
         overhead = self.assign(method, parts)
         started = time.perf_counter()
-        method.fit(self._remote(parts.train), self._remote(parts.valid), progress=progress)
+        method.fit(self._remote(parts.train), self._remote(_validation(parts)), progress=progress)
         seconds = time.perf_counter() - started
         record = self._record(method, parts, seconds, overhead)
-        self._tell(FINISH, "order", {}, {})
+        self._tell(FINISH, {}, {})
         write_part(self.site.out, method.federation_.active, record["run"], kept_of(method, record["absent"]))
         write_json(self.site.out / f"{record['run']}-audit.json", method.federation_.wire.audit_json())
         write_json(self.site.out / f"{record['run']}.json", record)  # the last one: it says that the others are there
@@ -70,45 +72,49 @@ class ActiveSite:
             self.memory.remove()
         return record
 
-    def assign(self, method: NetworkMethod, parts: Split) -> dict[str, Any]:
-        """Tell every site which aligned rows train, validate and test; the traffic of it."""
-        assert parts.valid is not None
+    def assign(self, method: Method, parts: Split) -> dict[str, Any]:
+        """Tell every site which aligned rows train, validate and test, and which skills it needs; the traffic of it."""
         rows = {
             "train": self._positions(parts.train.aligned),
-            "valid": self._positions(np.sort(parts.valid.labels.ids)),
+            "valid": self._positions(np.sort(_validation(parts).labels.ids)),
             "test": self._positions(np.sort(parts.test.labels.ids)),
         }
         names = {"train": "train", "valid": "valid", "test": "predict"}
         self.link.absent.rows = {names[part]: len(positions) for part, positions in rows.items()}
-        noises = [made for made in method.wire().protections if isinstance(made, Noise) and made.scale]
-        up = [text_of(made) for made in noises if KINDS[made.kind].direction == "up"]  # also those of its own
-        values: dict[str, Value] = {"digest": self.table.digest(self.link.run), "method": method.name,
-                  "codec": getattr(method, "codec", "float32"), "protect": "+".join(up)}  # fmt: skip
-        return self._tell(ASSIGN, "assignment", rows, values)
+        setup = method.setup()
+        wire = wire_of(method, setup)
+        noises = [made for made in wire.protections if isinstance(made, Noise) and made.scale]
+        up = [text_of(made) for made in noises if wire.kinds[made.kind].direction == "up"]  # also those of its own
+        values: dict[str, Value] = {
+            "digest": self.table.digest(self.link.run), "method": method.name, "codec": wire.precision,
+            "protect": "+".join(up), **told(method.name, setup),
+        }  # fmt: skip
+        return self._tell(ASSIGN, rows, values)
 
-    def _tell(self, operation: str, kind: str, tensors: dict[str, Tensor], values: dict[str, Value]) -> dict[str, Any]:
-        """Put something to all sites that is no part of the method; the traffic of it."""
-        me, wire = self.site.party, Wire(active=self.site.party)
+    def _tell(self, operation: Operation, tensors: dict[str, Tensor], values: dict[str, Value]) -> dict[str, Any]:
+        """Put something to all sites that is no part of the method, and wait until it is done; the traffic of it."""
+        me, kind, phase = self.site.party, operation.asks.name, operation.name
+        wire = Wire(offer_of(Assigning).kinds, active=me)
         requests = {
-            party: Message(kind, me, party, operation, dict(tensors), dict(values)) for party in self.federation.passive
+            party: Message(kind, me, party, phase, dict(tensors), dict(values)) for party in self.federation.passive
         }
-        self.link.exchange(wire, operation, requests)
+        self.link.exchange(wire, operation, requests, wait=True)
         return wire.traffic.to_json()
 
     def _positions(self, ids: Ids) -> Tensor:
         at = locate(self.table.aligned, ids)
-        assert (at >= 0).all()
+        if not (at >= 0).all():
+            raise DataError(f"{self.site.path}: the split holds ids that were not agreed on. Align again.")
         return torch.from_numpy(at.astype(np.int32))
 
     def _remote(self, data: VerticalData) -> RemoteData:
         remote = RemoteData.of(data.views, data.labels, data.active, data.task)
-        assert isinstance(remote, RemoteData)
-        remote.reach = lambda names, wire: Flare(names, wire, self.link)
+        remote.reach = lambda names, wire, offer: Remote(names, wire, self.link, offer)
         if self.memory is not None:
             remote.keeper, remote.secret = self.memory.courses, self.memory.secret
         return remote
 
-    def _record(self, method: NetworkMethod, parts: Split, seconds: float, overhead: dict[str, Any]) -> dict[str, Any]:
+    def _record(self, method: Method, parts: Split, seconds: float, overhead: dict[str, Any]) -> dict[str, Any]:
         self.link.settle()
         best = max((h for h in method.history_ if "validation" in h), key=lambda h: h["epoch"], default={})
         found = self._scores(method, parts.test)
@@ -128,7 +134,7 @@ class ActiveSite:
             "resumed": 0 if self.memory is None else self.memory.replies.count,
         }  # fmt: skip
 
-    def _scores(self, method: NetworkMethod, test: VerticalData) -> dict[str, float]:
+    def _scores(self, method: Method, test: VerticalData) -> dict[str, float]:
         """The metrics on the test rows, whose representations each site computes from its own."""
         ids, values = rows_to_test(test)
         fed = method.federation_
@@ -142,10 +148,9 @@ class ActiveSite:
 
 def _sizes(parts: Split) -> dict[str, int]:
     """How many rows of each sort the run had."""
-    assert parts.valid is not None
     return {
         "train_aligned": len(parts.train.aligned), "train_labelled": len(parts.train.labels),
-        "valid_labelled": len(parts.valid.labels), "test": len(parts.test.labels),
+        "valid_labelled": len(_validation(parts).labels), "test": len(parts.test.labels),
     }  # fmt: skip
 
 
@@ -160,8 +165,15 @@ def rows_to_test(test: VerticalData) -> tuple[Ids, npt.NDArray[Any]]:
     return ids, test.labels.of(ids)[0]
 
 
-def _network_method(name: str, options: dict[str, Any]) -> NetworkMethod:
-    method: Method = method_named(name)(**options)
-    if not isinstance(method, NetworkMethod) or method.kind == "pooled":
+def _validation(parts: Split) -> VerticalData:
+    """The validation rows, which `split` sets apart by default."""
+    if parts.valid is None:
+        raise TypeError("a run between sites needs validation rows")
+    return parts.valid
+
+
+def _method(name: str, options: dict[str, Any]) -> Method:
+    method = method_named(name)
+    if not method.between_sites:
         raise ConfigError(f"{name} does not train between sites. Use e.g. splitnn, fedonce or fedhssl.")
-    return method
+    return method(**options)

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from colonnade.methods._base.method import classes_json
-from colonnade.methods._base.network import NetworkMethod
+from colonnade.methods._base.fitted import classes_json
+from colonnade.methods._base.method import Method
 from colonnade.objectives.pca import LinearEncoder
 from colonnade.parties.party import Party
 
@@ -44,7 +44,7 @@ def _encoder_json(party: Party) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def kept_of(method: NetworkMethod, absent: Sequence[str] = ()) -> dict[str, Any]:
+def kept_of(method: Method, absent: Sequence[str] = ()) -> dict[str, Any]:
     """What the active party keeps beside its networks: method, options, classes, who took part, and who left it."""
     fed = method.federation_
     targets = fed.active.targets

@@ -19,10 +19,11 @@ import torch
 from torch import Tensor
 
 from colonnade.data.ids import locate
-from colonnade.engines.remote import ASSIGN, FINISH
 from colonnade.errors import ColonnadeError, DataError, WireError
-from colonnade.parties.passive import AT_SITES, OPERATIONS, PassiveParty
-from colonnade.parties.passive import Reply as Answer
+from colonnade.methods._base.setup import Skills
+from colonnade.parties.passive import PassiveParty
+from colonnade.parties.skills.skill import Offer, Operation, offer_of
+from colonnade.parties.skills.skill import Reply as Answer
 from colonnade.sites.alignment.table import SiteTable
 from colonnade.sites.policy.budget import Budget, budget_of
 from colonnade.sites.policy.policy import Policy
@@ -30,10 +31,13 @@ from colonnade.sites.provisioning.offers import Offers
 from colonnade.sites.provisioning.say import say
 from colonnade.sites.recovery.past import Past
 from colonnade.sites.training.parts import write_part
+from colonnade.sites.training.privileges import granted
+from colonnade.sites.training.skill import Assigning
 from colonnade.wire.codec import PRECISIONS, encode
 from colonnade.wire.envelope import Reply, Request, open_request, seal_reply
 from colonnade.wire.guard import open_frame
-from colonnade.wire.message import KINDS, Message, Value
+from colonnade.wire.kind import Kinds
+from colonnade.wire.message import Message, Value
 from colonnade.wire.protections import build
 from colonnade.wire.protections.text import listed, parse
 from colonnade.wire.wire import Wire
@@ -57,7 +61,8 @@ class PassiveSite:
     kept: dict[str, Value] = field(default_factory=dict)  # of the assignment: what predictions need later
     party: PassiveParty | None = None
     ended: bool = False
-    wire: Wire = field(default_factory=Wire)
+    offer: Offer = field(init=False)  # what may be asked at present
+    wire: Wire = field(init=False)
     held_back: dict[str, Tensor] = field(default_factory=dict)
     last: int = 0  # number of the last request that was taken
     taken: int = 0  # how many were
@@ -70,6 +75,9 @@ class PassiveSite:
     def __post_init__(self) -> None:
         self.title = self.title or self.run.hex()
         self.budget = budget_of(self.policy, self.name, self.run, self.out)
+        self.offer = offer_of(Assigning, *(self.offers.skills if self.offers is not None else ()))
+        self.wire = Wire(self.offer.kinds, active=self.active)
+        self._assigning = Assigning(self)
 
     def answer(self, data: object) -> bytes:
         """The reply to a request; never raises, whatever came."""
@@ -120,102 +128,113 @@ class PassiveSite:
         return request
 
     def _take(self, request: Request) -> bytes | None:
+        """Refuse what the run does not offer or the owner does not allow, before a value is looked at; else do it."""
+        operation = self._offered(request.operation)
         packed = open_frame(
-            request.frame, self.active, self.name, "down", largest=self.policy.bytes, precision=self.wire.precision
-        )
-        self.policy.check_request(request.operation, packed, self.taken + 1)
+            request.frame, self.active, self.name, "down",
+            kinds=self.offer.kinds, largest=self.policy.bytes, precision=self.wire.precision,
+        )  # fmt: skip
+        operation.check(packed, self.name)
+        self.policy.check_request(operation, packed, self.taken + 1)
         if self.past is not None:
             self.past.take(request)
         self.last, self.taken = request.number, self.taken + 1
         message = self.wire.receive(packed)
         if self.ended:
             raise WireError("the run has ended. Start another.")
-        if request.operation == ASSIGN:
-            self._assign(message)
-            return None
-        if request.operation == FINISH:
-            self._finish()
-            if self.past is not None:
-                self.past.ended(request)
-            return None
-        if request.operation in AT_SITES:
-            return self._offer(request.operation, message)
-        return self._perform(request.operation, message)
+        reply, phase = self._carry_out(operation, message)
+        if self.ended and self.past is not None:
+            self.past.ended(request)
+        return self._sent(operation, reply, phase)
 
-    def _offer(self, operation: str, message: Message) -> bytes | None:
-        if self.offers is None or self.party is not None:
-            raise WireError(f"{operation!r} was asked in a run of training. Start another.")
-        reply = self.offers.perform(operation, message)
+    def _offered(self, name: str) -> Operation:
+        """An operation that may be asked at present."""
+        if self.party is None and name not in self.offer.operations:
+            raise WireError(f"{name!r} was asked before rows were assigned.")
+        return self.offer.operation(name)
+
+    def _carry_out(self, operation: Operation, message: Message) -> tuple[Answer | None, str]:
+        """What the site itself, its offers or its party answers, and the phase in which it travels."""
+        if operation.name in Assigning.operations:
+            return getattr(self._assigning, operation.name)(message), message.phase
+        if self.party is not None:
+            return self._perform(self.party, operation, message), message.phase
+        if self.offers is None:
+            raise WireError(f"{operation.name!r} is not offered in a run of training.")
+        answered = self.offers.perform(operation, message)
         self.wire = self.offers.wire or self.wire
-        return self._sent(AT_SITES[operation].reply, reply, "predict" if operation == "encode" else message.phase)
+        return answered
 
-    def _perform(self, operation: str, message: Message) -> bytes | None:
-        if self.party is None:
-            raise WireError(f"{operation!r} was asked before rows were assigned.")
-        declared = OPERATIONS.get(operation)
-        if declared is None:
-            raise WireError(f"there is no operation {operation!r}. Offered: {', '.join(OPERATIONS)}.")
-        self._check_rows(message)
+    def _perform(self, party: PassiveParty, operation: Operation, message: Message) -> Answer | None:
+        self._check_rows(party, message)
         if self.budget is not None:
-            self.budget.admit(operation, message, self.party, self.wire.protections)
+            self.budget.admit(operation, message, party, self.wire.protections)
         try:
-            reply = self.party.perform(operation, message)
-            if operation == "prepare":
-                self._load_held_back()
+            reply = party.perform(operation.name, message)
+            if operation.readies:
+                self._load_held_back(party)
         except DataError as error:  # it may name columns
             say(f"its rows do not serve for run {self.title}: {error}", warn=True)
             raise WireError("its rows do not serve for this; the site's log says why.") from None
-        return self._sent(declared.reply, reply, message.phase)
+        return reply
 
-    def _sent(self, kind: str | None, reply: Answer | None, phase: str) -> bytes | None:
+    def _sent(self, operation: Operation, reply: Answer | None, phase: str) -> bytes | None:
         """The frame of an answer, where there is one."""
-        if kind is None or reply is None:
+        if operation.answers is None or reply is None:
             return None
-        answer = Message(kind, self.name, self.active, phase, dict(reply.tensors), dict(reply.values))
+        answer = Message(operation.answers.name, self.name, self.active, phase, dict(reply.tensors), dict(reply.values))
         self.policy.check_answer(answer)
         return encode(self.wire.send(answer))
 
-    def _check_rows(self, message: Message) -> None:
-        """Only aligned training rows can be named; what the party holds beside them is nobody's business."""
-        assert self.party is not None
+    def _check_rows(self, party: PassiveParty, message: Message) -> None:
+        """Refuse rows outside the aligned training rows."""
         rows = message.tensors.get("rows")
         if rows is None or not len(rows):
             return
-        inside = 0 <= int(rows.min()) <= int(rows.max()) < self.party.aligned
-        if not inside or len(rows) > self.party.aligned:
-            raise WireError(f"rows were asked that are not among the {self.party.aligned} aligned training rows.")
+        inside = 0 <= int(rows.min()) <= int(rows.max()) < party.aligned
+        if not inside or len(rows) > party.aligned:
+            raise WireError(f"rows were asked that are not among the {party.aligned} aligned training rows.")
 
-    def _assign(self, message: Message) -> None:
-        """Take the rows of a run: a fresh party, with the aligned rows that train and its own others."""
-        if message.kind != "assignment":
-            raise WireError(f"{ASSIGN!r} came with a {message.kind!r}, not with an assignment.")
+    def assign(self, message: Message) -> None:
+        """Take a run: a fresh party with the skills that the method needs, the aligned rows that train, and its own."""
         if self.party is not None:
             raise WireError("rows are assigned once in a run. Start another.")
+        self.policy.check_method(str(message.values.get("method")))
+        self.policy.check_rows(sum(len(rows) for rows in message.tensors.values()))
+        skills = granted(self.name, self.active, message.values)
         if message.values.get("digest") != self.table.digest(self.run):
             raise WireError(f"party {self.name!r} holds other agreed ids than {self.active!r}. Agree on them again.")
         parts = {k: self._positions(message.tensors.get(k), k) for k in ("train", *HELD_BACK)}
         every = torch.cat(list(parts.values()))
         if len(torch.unique(every)) < len(every) or not len(parts["train"]):
             raise WireError("the assignment names a row twice, or no row to train on.")
-        view, aligned = self.table.view, self.table.aligned
-        assert view is not None
-        others = np.flatnonzero(locate(aligned, view.ids) < 0)
-        train = aligned[parts["train"].numpy()]
-        mine = np.concatenate([locate(view.ids, train), others])
-        self.party = PassiveParty(self.name, view.take(mine), train)
-        if self.past is not None:
-            self.party.keeper, self.party.secret = self.past.courses, self.past.secret
-        else:
-            self.party.secret = secrets.token_bytes(32)
+        party, offer = self._new_party(parts["train"], skills), offer_of(Assigning, *skills)
+        wire = self._new_wire(message, party, offer.kinds)
+        if self.budget is not None:
+            self.budget.promise(wire.protections)
+        self.party, self.offer, self.wire = party, offer, wire
         self.held_back = {k: parts[k] for k in HELD_BACK}
-        self.wire = self._new_wire(message)
         self.kept = {key: message.values.get(key) for key in ("method", "codec", "protect")}
         self.kept["private"] = self.budget is not None
-        if self.budget is not None:
-            self.budget.promise(self.wire.protections)
-        say(f"run {self.title} started: {self.kept['method']} with {self.active}, {len(train)} common training rows")
+        said = f"{self.kept['method']} with {self.active}, {party.aligned} common training rows"
+        say(f"run {self.title} started: {said}")
 
-    def _finish(self) -> None:
+    def _new_party(self, rows: Tensor, skills: Skills) -> PassiveParty:
+        """A fresh party, with these aligned rows and its own others."""
+        view, aligned = self.table.view, self.table.aligned
+        if view is None:
+            raise WireError(f"party {self.name!r} has no columns to train with.")
+        others = np.flatnonzero(locate(aligned, view.ids) < 0)
+        train = aligned[rows.numpy()]
+        mine = np.concatenate([locate(view.ids, train), others])
+        party = PassiveParty(self.name, view.take(mine), train, skills=skills)
+        if self.past is not None:
+            party.keeper, party.secret = self.past.courses, self.past.secret
+        else:
+            party.secret = secrets.token_bytes(32)
+        return party
+
+    def finish(self) -> None:
         """End the run: this party's part of the model is kept here, and nothing more is answered."""
         self.ended = True
         if self.out is not None and self.party is not None and self.party.encoder is not None:
@@ -228,21 +247,25 @@ class PassiveSite:
             raise WireError(f"the assignment's {name} rows are not among the {len(self.table.aligned)} agreed ids.")
         return found
 
-    def _new_wire(self, message: Message) -> Wire:
+    def _new_wire(self, message: Message, party: PassiveParty, kinds: Kinds) -> Wire:
         """A wire for the run: how numbers travel as asked; noise as asked, from a seed that nobody else knows."""
         codec, protect = message.values.get("codec", "float32"), str(message.values.get("protect") or "")
         if codec not in PRECISIONS:
             raise WireError(f"codec must be one of {', '.join(PRECISIONS)}. Got {codec!r}.")
-        asked = [entry for entry in (listed(protect) if protect else ()) if KINDS[parse(entry).kind].direction == "up"]
-        assert self.party is not None
-        drawn = self.party.secret_for("protections")
-        assert drawn is not None
-        protections = build(tuple(asked), int.from_bytes(drawn[:8], "little") >> 2)
-        return Wire(precision=codec, protections=[*protections], active=self.active)
+        asked = tuple(entry for entry in (listed(protect) if protect else ()) if _leaves(parse(entry).kind, kinds))
+        drawn = party.secret_for("protections") or secrets.token_bytes(32)
+        protections = build(asked, int.from_bytes(drawn[:8], "little") >> 2)
+        return Wire(kinds, codec, [*protections], active=self.active)
 
-    def _load_held_back(self) -> None:
+    def _load_held_back(self, party: PassiveParty) -> None:
         """Validation and test rows, now that scales and vocabularies are fitted without them."""
-        assert self.party is not None and self.table.view is not None
         for part, positions in self.held_back.items():
-            if len(positions):
-                self.party.load(TABLES[part], self.table.view, self.table.aligned[positions.numpy()])
+            if len(positions) and self.table.view is not None:
+                party.load(TABLES[part], self.table.view, self.table.aligned[positions.numpy()])
+
+
+def _leaves(kind: str, kinds: Kinds) -> bool:
+    """Whether messages of a kind leave this site; one that the run does not have is refused."""
+    if kind not in kinds:
+        raise WireError(f"protect names {kind!r}, which does not cross in this run.")
+    return kinds[kind].direction == "up"
