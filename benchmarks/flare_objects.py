@@ -14,8 +14,11 @@ import torch
 from nvflare.collab import collab
 
 from benchmarks.flare import BLOCKS, ROUNDS, SHAPE
-from colonnade.engines.remote import Flare, Link
-from colonnade.parties.passive import PassiveParty, Reply
+from colonnade.engines.remote import Link, Remote
+from colonnade.parties.engine import Requests
+from colonnade.parties.passive import PassiveParty
+from colonnade.parties.skills.skill import Reply, Skill, offer_of, operation
+from colonnade.parties.skills.together import PROJECTION, TARGET
 from colonnade.sites.alignment.table import read_site_table
 from colonnade.sites.provisioning.components import call_of, files
 from colonnade.sites.training.passive_site import PassiveSite
@@ -24,11 +27,15 @@ from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 
 
-class Echo(PassiveParty):
-    """A party that sends back what it got."""
+class Echo(Skill):
+    """Sends back what came."""
 
-    def cross(self, message: Message) -> Reply:
-        return Reply({"projection": message.tensors["target"]}, {})
+    @operation(asks=TARGET, answers=PROJECTION)
+    def echo(self, message: Message) -> Reply:
+        return Reply({"projection": message.tensors["target"]})
+
+
+OFFER = offer_of(Echo)
 
 
 class Answerer:
@@ -41,8 +48,8 @@ class Answerer:
         file, federation = files()
         table = read_site_table(file)
         self.site = PassiveSite(file.party, federation.active, table, file.policy, run_of(collab.fl_ctx.get_job_id()))
-        self.site.party = Echo(file.party, table.view, table.aligned)
-        self.site.wire.active = federation.active
+        self.site.party = PassiveParty(file.party, table.view, table.aligned, skills=(Echo,))
+        self.site.offer, self.site.wire = OFFER, Wire(OFFER.kinds, active=federation.active)
 
     @collab.publish
     def echo(self, x: Any) -> Any:
@@ -62,16 +69,17 @@ class Asker:
         rows, target = torch.arange(SHAPE[0], dtype=torch.int32), torch.from_numpy(x)
         calls = {proxy.name: call_of(proxy, 60.0) for proxy in collab.clients}
         link = Link(calls, run_of(collab.fl_ctx.get_job_id()))
-        engine = Flare(("shop", "telco"), Wire(active="bank"), link)
+        names = ("shop", "telco")
+        engine = Remote(names, Wire(OFFER.kinds, active="bank"), link, OFFER)
+        asked, requests = OFFER.operation("echo"), Requests(TARGET.name, "bank", "bench", names, {}, {})
 
         def bare() -> None:
             results = collab.clients.echo(x)
             assert len(list(results)) == 2
 
         def ours() -> None:
-            tensors = {"rows": rows, "target": target}
-            requests = {n: Message("target", "bank", n, "bench", tensors) for n in engine.names}
-            assert len(engine.call("cross", requests)) == 2
+            requests.tensors = {"rows": rows, "target": target}
+            assert len(engine.call(asked, requests).first) == 2
 
         rates: dict[str, list[float]] = {"bare": [], "ours": []}
         for block in range(BLOCKS + 1):

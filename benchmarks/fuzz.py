@@ -29,16 +29,20 @@ from typing import Any
 
 import torch
 
-from colonnade.engines.remote import RESUME, Flare, Link
+from colonnade.engines.remote import RESUME, Link, Remote
 from colonnade.errors import WireError
-from colonnade.parties.passive import AT_SITES, OPERATIONS
+from colonnade.methods.registry import METHODS
+from colonnade.parties.engine import Requests
 from colonnade.sites.alignment import frames as align
+from colonnade.sites.policy.policy import everything
+from colonnade.sites.provisioning.offers import Offers
 from colonnade.sites.recovery.past import Past
 from colonnade.sites.training.passive_site import PassiveSite
+from colonnade.sites.training.privileges import told
 from colonnade.wire.codec import PRECISIONS, decode, encode
 from colonnade.wire.envelope import Reply, Request, open_reply, open_request, run_of, seal_reply, seal_request
 from colonnade.wire.guard import open_frame
-from colonnade.wire.message import KINDS, Message
+from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 from tests.sites.small import RUN, passive_sites, write_sites
 from tests.wire.malformed import BANK, SHOP, VALUES, Frames, Parts
@@ -51,6 +55,10 @@ ROOM = 2 << 30  # bytes of addresses beyond those at the start
 AFRESH = 20_000  # inputs after which sites are made anew
 SLOW = ("pretrain", "study", "cross", "cross_again", "enrol")  # operations that learn: work that was asked for
 LARGEST = 1 << 24
+OFFER = everything()
+KINDS, OPERATIONS = OFFER.kinds, OFFER.operations
+AT_SITES = Offers.offer.operations
+TRAINED = [name for name, method in METHODS.items() if method.between_sites and method.skills]
 
 
 class HangError(BaseException):
@@ -94,10 +102,11 @@ class Targets:
         """Fresh sites: one that trains, one that does not yet."""
         folder = self.folder / str(self.made)
         self.made += 1
-        quick = [*(name for name in OPERATIONS if name not in SLOW), *AT_SITES]
+        quick = [name for name in OPERATIONS if name not in SLOW]
+        method = self.draw.choice(TRAINED)
         policy = f"bytes = {LARGEST}\nwidth = 64\noperations = {quick}".replace("'", '"')
         policies = dict.fromkeys((SHOP, "telco"), policy)
-        self.trains = ready(passive_sites(write_sites(folder / "listed", policies))[SHOP])
+        self.trains = ready(passive_sites(write_sites(folder / "listed", policies))[SHOP], method)
         self.resumes = passive_sites(write_sites(folder / "again", policies))[SHOP]
         self.resumes.past = Past(folder / "again" / "past", SHOP)
         self._put(self.resumes, seal_request(Request(RUN, 0, RESUME, b"")))
@@ -106,7 +115,7 @@ class Targets:
     def warm(self) -> None:
         """One valid request of each sort, so that what is loaded on first use does not count as an input's."""
         for base in self.frames.known:
-            for operation in [name for name, op in OPERATIONS.items() if op.request == base.kind]:
+            for operation in asked_by(base.kind):
                 with suppress(WireError):
                     self._put(self.trains, self._sealed(operation, base.frame))
         for part in self.parts.known:
@@ -133,8 +142,8 @@ class Targets:
         ends = (SHOP, BANK) if direction == "up" else (BANK, SHOP)
 
         def do() -> object:
-            packed = open_frame(data, *ends, direction, largest=LARGEST, precision=precision)
-            return Wire(precision=precision, active=BANK).receive(packed)
+            packed = open_frame(data, *ends, direction, kinds=KINDS, largest=LARGEST, precision=precision)
+            return Wire(KINDS, precision, active=BANK).receive(packed)
 
         return data, do
 
@@ -164,7 +173,7 @@ class Targets:
     def training(self) -> tuple[bytes, Callable[[], object]]:
         """A site that trains."""
         kind, frame = self.frames.next()
-        fitting = [name for name, op in OPERATIONS.items() if op.request == kind]
+        fitting = asked_by(kind)
         operation = self.draw.choice([*fitting, *fitting, "assign", "finish", *self.draw.sample([*OPERATIONS], 2)])
         data = self._sealed(operation, frame)
         data = self.frames.blind(data, data) if self.draw.random() < 0.2 else data
@@ -173,9 +182,7 @@ class Targets:
     def resuming(self) -> tuple[bytes, Callable[[], object]]:
         """A site that remembers its run, and goes on with it."""
         kind, frame = self.frames.next()
-        operation = self.draw.choice(
-            [RESUME, "assign", *(name for name, op in OPERATIONS.items() if op.request == kind)]
-        )
+        operation = self.draw.choice([RESUME, "assign", *asked_by(kind)])
         data = seal_request(Request(RUN, self.draw.choice((0, 1, 1, 1, 2, 2**64 - 1)), operation, frame))
         data = self.frames.blind(data, data) if self.draw.random() < 0.3 else data
         return data, lambda: self._put(self.resumes, data)
@@ -196,14 +203,14 @@ class Targets:
         kind, frame = self.frames.next()
         data = seal_reply(Reply(RUN, 1, ended, frame))
         data = self.frames.blind(data, data) if self.draw.random() < 0.3 else data
-        fitting = [name for name, op in OPERATIONS.items() if op.reply == kind] or ["forward"]
-        operation = fitting[0]
-        wanted = Message(OPERATIONS[operation].request, BANK, SHOP, "train")
+        fitting = [made for made in OPERATIONS.values() if made.answers is not None and made.answers.name == kind]
+        operation = (fitting or [OPERATIONS["forward"]])[0]
+        wanted = Requests(operation.asks.name, BANK, "train", (SHOP,), {}, {})
 
         def do() -> object:
             self.reply = data
             self.link._numbers[SHOP] = iter((1,))  # type: ignore[assignment]
-            return Flare((SHOP,), Wire(active=BANK), self.link).call(operation, {SHOP: wanted})
+            return Remote((SHOP,), Wire(KINDS, active=BANK), self.link, OFFER).call(operation, wanted)
 
         return data, do
 
@@ -221,10 +228,16 @@ class Targets:
         return reply
 
 
-def ready(site: PassiveSite) -> PassiveSite:
-    """A site whose party has rows and an encoder."""
+def asked_by(kind: str) -> list[str]:
+    """The operations whose question is of a kind."""
+    return [name for name, made in OPERATIONS.items() if made.asks.name == kind]
+
+
+def ready(site: PassiveSite, method: str) -> PassiveSite:
+    """A site whose party has rows, an encoder and the skills of a method."""
     rows = {"train": torch.arange(100, dtype=torch.int32), "valid": torch.arange(100, 120, dtype=torch.int32)}
-    values = {"digest": site.table.digest(RUN), "method": "splitnn", "codec": "float32"}
+    skills = told(method, METHODS[method]().setup())
+    values = {"digest": site.table.digest(RUN), "method": method, "codec": "float32", **skills}
     plan = {name: VALUES[name] for name in ("hidden", "width", "embedding", "image", "seed", "precision")}
     for number, (operation, message) in enumerate([
         ("assign", Message("assignment", BANK, SHOP, "assign", rows, values)),  # type: ignore[arg-type]

@@ -40,9 +40,7 @@ def with_policy(folder: Path, policy: str) -> dict[str, Path]:
     return write_sites(folder, dict.fromkeys(("shop", "telco"), policy))
 
 
-def ready(
-    folder: Path, policy: str, protect: str = NOISY, run: bytes = RUN, method: str = "fedonce-l1"
-) -> PassiveSite:
+def ready(folder: Path, policy: str, protect: str = NOISY, run: bytes = RUN, method: str = "fedonce-l1") -> PassiveSite:
     """A shop with an encoder, in the first request after which lessons can come, number 3."""
     sites = passive_sites(with_policy(folder, policy) if not folder.exists() else here(folder), run)
     shop = sites["shop"]

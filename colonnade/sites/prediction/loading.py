@@ -169,5 +169,7 @@ class _Elsewhere:
     def call(self, operation: Operation, requests: Requests) -> Answers:
         """The widths, and nothing else."""
         if not operation.readies:
-            raise ConfigError(f"{operation.name!r} was asked of parties that are at their sites. Use `federate predict`.")
+            raise ConfigError(
+                f"{operation.name!r} was asked of parties that are at their sites. Use `federate predict`."
+            )
         return Answers(values={name: {"width": self.widths[name]} for name in requests.names})

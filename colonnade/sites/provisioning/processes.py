@@ -24,6 +24,7 @@ from colonnade.errors import ConfigError, MissingDependencyError
 from colonnade.sites.alignment.table import read_site_table
 from colonnade.sites.provisioning.description import FederationFile, SiteFile, read_federation, read_site
 from colonnade.sites.provisioning.pinned import settings
+from colonnade.sites.provisioning.provision import ALLOWED
 from colonnade.sites.provisioning.say import LOG, Follower
 
 KIT = "COLONNADE_KIT"
@@ -101,6 +102,26 @@ def start(kit: Kit, path: Path, log: Path | None = None) -> subprocess.Popen[byt
         )
 
 
+def check_kit(kit: Kit) -> None:
+    """Refuse a kit of another version, whose site may not build the objects of this one."""
+    try:
+        allowed = json.loads((kit.workspace / "local" / "resources.json").read_text())["class_allow_list"]
+    except (OSError, ValueError, KeyError):
+        allowed = []
+    if not set(ALLOWED) <= set(allowed):
+        raise ConfigError(f"{kit.folder} was provisioned by another version of Colonnade: provision again.")
+
+
+def warning_of(kit: Kit, site: SiteFile) -> str | None:
+    """What a passive party should hear of its policy before it joins."""
+    if kit.active or site.policy.methods is not None:
+        return None
+    return (
+        f"warning: [policy] of {site.path} names no methods, so {kit.federation.active} may train any of them here; "
+        f'allow only what you agreed on, e.g. methods = ["splitnn"].'
+    )
+
+
 def refuse_second(kit: Kit) -> None:
     """Refuse to start a site that runs."""
     if running(kit):
@@ -173,12 +194,15 @@ def join(kit: Kit, path: Path) -> int:
     def tell(text: str) -> None:
         print(f"{kit.party}: {text}", flush=True)
 
-    check_site(kit, path)
+    site = check_site(kit, path)
     refuse_second(kit)
+    check_kit(kit)
     if kit.active:
         check_port(kit.federation)
     _stopped(kit).unlink(missing_ok=True)
     log = kit.folder / LOG
+    if warning := warning_of(kit, site):
+        tell(warning)
     tell(f"starting by {path}; what FLARE prints goes to {log}")
     with Follower(log, tell):
         code = _keep_running(kit, path, log, tell)
