@@ -40,7 +40,9 @@ def show_methods(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
     print(f"{'method':<16} {'classes':<28} before  files")
     for name, found in now.items():
         old = len(before[name]["classes"]) if name in before else "-"
-        print(f"{name:<16} {' '.join(found['classes']):<28} {old:>6}  {len(found['files'])}: {' '.join(found['files'])}")
+        print(
+            f"{name:<16} {' '.join(found['classes']):<28} {old:>6}  {len(found['files'])}: {' '.join(found['files'])}"
+        )
         if len(found["classes"]) > DEEPEST:
             broken.append(f"{name} stands on {len(found['classes'])} classes with behaviour, above {DEEPEST}.")
         if len(found["files"]) > FILES.get(name, 99):

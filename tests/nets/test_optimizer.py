@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from colonnade.nets.optimizer import DirectAdam
 from torch import Tensor, nn
+
+from colonnade.nets.optimizer import DirectAdam
 
 Loss = Callable[[nn.Sequential, Tensor], Tensor]
 
