@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from colonnade.errors import ConfigError
-from colonnade.sites.provisioning.description import read_site
 from colonnade.sites.provisioning.jobs import connected
 from colonnade.sites.provisioning.processes import Kit, open_kit, running, stop, wait_until
 from colonnade.sites.provisioning.provision import provision
-from colonnade.sites.training.training import Faults, train
+from colonnade.sites.running.train import Faults, train
+from colonnade.sites.settings.description import read_site
 from tests.sites.small import METHODS, in_process, write_sites
 
 METHOD, OPTIONS = "splitnn", {**METHODS["splitnn"], "epochs": 150, "patience": 150}

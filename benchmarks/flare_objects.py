@@ -19,8 +19,8 @@ from colonnade.parties.engine import Requests
 from colonnade.parties.passive import PassiveParty
 from colonnade.parties.skills.skill import Reply, Skill, offer_of, operation
 from colonnade.parties.skills.together import PROJECTION, TARGET
-from colonnade.sites.alignment.table import read_site_table
-from colonnade.sites.provisioning.components import call_of, files
+from colonnade.sites.running.components import call_of, files
+from colonnade.sites.settings.table import read_site_table
 from colonnade.sites.training.passive_site import PassiveSite
 from colonnade.wire.envelope import run_of
 from colonnade.wire.message import Message

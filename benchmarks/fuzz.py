@@ -33,12 +33,12 @@ from colonnade.engines.remote import RESUME, Link, Remote
 from colonnade.errors import WireError
 from colonnade.methods.registry import METHODS
 from colonnade.parties.engine import Requests
-from colonnade.sites.alignment import frames as align
+from colonnade.sites.intersection import frames as align
 from colonnade.sites.policy.policy import everything
-from colonnade.sites.provisioning.offers import Offers
 from colonnade.sites.recovery.past import Past
+from colonnade.sites.skills.privileges import told
+from colonnade.sites.training.offers import Offers
 from colonnade.sites.training.passive_site import PassiveSite
-from colonnade.sites.training.privileges import told
 from colonnade.wire.codec import PRECISIONS, decode, encode
 from colonnade.wire.envelope import Reply, Request, open_reply, open_request, run_of, seal_reply, seal_request
 from colonnade.wire.guard import open_frame

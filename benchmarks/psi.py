@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from colonnade.sites.alignment import cipher, fast
+from colonnade.sites.intersection import cipher, fast
 
 GOAL = 1.2
 
@@ -40,7 +40,7 @@ def report(n, program):
 """
 
 OURS = """
-from colonnade.sites.alignment import align
+from colonnade.sites.intersection import align
 def program(mine, theirs):
     alignment, agreed = align({"bank": mine, "shop": theirs}, protocol=sys.argv[2])
     return len(agreed["shop"])

@@ -89,7 +89,7 @@ def train(
     Example: colonnade federate train kits/bank --set epochs=20
     """
     from colonnade.cli.federate_train import train_and_show
-    from colonnade.sites.training.training import Faults
+    from colonnade.sites.running.train import Faults
 
     faults = Faults(lost, patience)  # type: ignore[arg-type]  # it looks at it
     train_and_show(kit, site, method, settings or [], faults, fresh, json_)

@@ -14,15 +14,15 @@ from colonnade.deploy.serve.server import Settings, serve
 from colonnade.engines.remote import Link
 from colonnade.errors import ConfigError, WireError, raise_all
 from colonnade.sites.alignment.aligning import align_sites, count_sites, refuse_list
-from colonnade.sites.alignment.table import SiteTable, read_site_table
-from colonnade.sites.prediction.batch import check_out, ids_of_file, predict_batch, summary, unlabelled, write_frame
-from colonnade.sites.prediction.gathering import SitesSource, predictor_between_sites
+from colonnade.sites.files.parts import write_json
 from colonnade.sites.prediction.loading import find_run, read_part
-from colonnade.sites.provisioning.description import SiteFile
 from colonnade.sites.provisioning.processes import Kit, check_site, open_kit
 from colonnade.sites.provisioning.reach import reached
 from colonnade.sites.provisioning.site_file import site_path
-from colonnade.sites.training.parts import write_json
+from colonnade.sites.running.batch import check_out, ids_of_file, predict_batch, summary, unlabelled, write_frame
+from colonnade.sites.running.gathering import SitesSource, predictor_between_sites
+from colonnade.sites.settings.description import SiteFile
+from colonnade.sites.settings.table import SiteTable, read_site_table
 
 
 def _open(folder: Path, path: Path | None) -> tuple[Kit, SiteFile, SiteTable]:
@@ -84,7 +84,7 @@ def serve_and_show(
     folder: Path, path: Path | None, run: str | None, settings: Settings, cache: Cache, wait: float
 ) -> None:
     """Answer predictions over HTTP until stopped."""
-    from colonnade.sites.prediction.serving import Keeper
+    from colonnade.sites.running.serving import Keeper
 
     console = Console(highlight=False)
     kit, site, table = _open(folder, path)

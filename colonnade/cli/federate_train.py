@@ -9,14 +9,14 @@ from colonnade.errors import ConfigError
 from colonnade.lab.run.cell import versions
 from colonnade.methods._base.options.text import own_settings, parse_settings
 from colonnade.methods.registry import method_named
-from colonnade.sites.alignment.table import read_site_table
+from colonnade.sites.files.parts import write_json
 from colonnade.sites.provisioning.jobs import session
 from colonnade.sites.provisioning.processes import check_site, open_kit, running
 from colonnade.sites.provisioning.reach import heard_by
 from colonnade.sites.provisioning.site_file import site_path
+from colonnade.sites.running.train import Faults, train
+from colonnade.sites.settings.table import read_site_table
 from colonnade.sites.training.known import references, with_references
-from colonnade.sites.training.parts import write_json
-from colonnade.sites.training.training import Faults, train
 
 
 def train_and_show(

@@ -19,10 +19,10 @@ from typing import Any
 
 from colonnade.engines.absent import LostSiteError
 from colonnade.engines.remote import Link
-from colonnade.sites.alignment.table import read_site_table
-from colonnade.sites.provisioning.description import read_site
 from colonnade.sites.recovery.past import Past
 from colonnade.sites.recovery.resume import Memory
+from colonnade.sites.settings.description import read_site
+from colonnade.sites.settings.table import read_site_table
 from colonnade.sites.training.active_site import ActiveSite
 from colonnade.sites.training.passive_site import PassiveSite
 from tests.sites.small import FEDERATION, RUN

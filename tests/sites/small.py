@@ -13,10 +13,10 @@ import pandas as pd
 import colonnade as cn
 from colonnade.data.splits import split
 from colonnade.engines.remote import Link
-from colonnade.sites.alignment.table import read_site_table
-from colonnade.sites.provisioning.description import FederationFile, read_site
-from colonnade.sites.provisioning.offers import Offers
+from colonnade.sites.settings.description import FederationFile, read_site
+from colonnade.sites.settings.table import read_site_table
 from colonnade.sites.training.active_site import ActiveSite
+from colonnade.sites.training.offers import Offers
 from colonnade.sites.training.passive_site import PassiveSite
 from colonnade.wire.envelope import run_of
 

@@ -15,11 +15,11 @@ import torch
 
 from colonnade.engines.remote import Link
 from colonnade.errors import DataError, WireError
-from colonnade.sites.alignment.agreed import Agreed, read_agreed, write_agreed
 from colonnade.sites.alignment.aligning import align_sites, count_sites
-from colonnade.sites.alignment.frames import NO_SESSION, Frame, Kind, encode
-from colonnade.sites.alignment.table import read_site_table
-from colonnade.sites.provisioning.description import read_site
+from colonnade.sites.files.agreed import Agreed, read_agreed, write_agreed
+from colonnade.sites.intersection.frames import NO_SESSION, Frame, Kind, encode
+from colonnade.sites.settings.description import read_site
+from colonnade.sites.settings.table import read_site_table
 from colonnade.wire.envelope import run_of
 from colonnade.wire.message import Message
 from tests.sites.small import (

@@ -26,9 +26,9 @@ import torch
 from safetensors.torch import load_file
 
 from colonnade.engines.in_process.engine import InProcess
-from colonnade.sites.provisioning.description import read_site
 from colonnade.sites.provisioning.jobs import Run, TrainingError, attempt, connected
 from colonnade.sites.provisioning.processes import Kit, open_kit, running, start, stop, wait_until
+from colonnade.sites.settings.description import read_site
 from tests.sites.small import METHODS, in_process, make_tables, write_sites
 
 pytest.importorskip("nvflare")

@@ -11,9 +11,9 @@ import pytest
 
 from colonnade.errors import ConfigError
 from colonnade.sites.provisioning import processes
-from colonnade.sites.provisioning.description import FederationFile
 from colonnade.sites.provisioning.processes import Kit, check_kit, check_port, join
 from colonnade.sites.provisioning.provision import ALLOWED
+from colonnade.sites.settings.description import FederationFile
 from tests.sites.small import write_sites
 
 

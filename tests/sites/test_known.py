@@ -13,10 +13,10 @@ import colonnade as cn
 from colonnade.cli import console
 from colonnade.data.splits import split
 from colonnade.lab.report import write_report
-from colonnade.sites.alignment.table import read_site_table
-from colonnade.sites.provisioning.description import read_site
+from colonnade.sites.running.train import Faults
+from colonnade.sites.settings.description import read_site
+from colonnade.sites.settings.table import read_site_table
 from colonnade.sites.training.known import references
-from colonnade.sites.training.training import Faults
 from tests.sites.small import FEDERATION, NETWORK, active_site, make_tables, passive_sites, write_sites
 
 KIT = '[federation]\nname = "small"\nactive = "bank"\npassive = ["shop", "telco"]\n'

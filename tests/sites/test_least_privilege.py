@@ -24,10 +24,10 @@ from colonnade.parties.skills.kinds import GRADIENT
 from colonnade.parties.skills.skill import Skill, operation
 from colonnade.parties.skills.split import Split
 from colonnade.sites.policy.policy import Policy, everything, read_policy
+from colonnade.sites.skills.privileges import granted, told
+from colonnade.sites.skills.train import ASSIGN, FINISH
 from colonnade.sites.training.active_site import ActiveSite
 from colonnade.sites.training.passive_site import PassiveSite
-from colonnade.sites.training.privileges import granted, told
-from colonnade.sites.training.skill import ASSIGN, FINISH
 from colonnade.wire.envelope import Request, open_reply, seal_request
 from colonnade.wire.message import Message
 from colonnade.wire.wire import MAX_TEXT, Wire

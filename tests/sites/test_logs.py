@@ -15,10 +15,10 @@ import torch
 
 from colonnade.engines.remote import Link
 from colonnade.sites.alignment.aligning import align_sites
-from colonnade.sites.alignment.table import read_site_table
-from colonnade.sites.provisioning.description import read_site
 from colonnade.sites.recovery.past import Past
 from colonnade.sites.recovery.resume import Memory
+from colonnade.sites.settings.description import read_site
+from colonnade.sites.settings.table import read_site_table
 from colonnade.sites.training.active_site import ActiveSite
 from colonnade.wire.envelope import open_reply, run_of
 from tests.sites.small import FEDERATION, METHODS, calls_of, make_tables, passive_sites, write_sites

@@ -9,7 +9,7 @@ import pytest
 
 import colonnade as cn
 from colonnade.errors import ConfigError
-from colonnade.sites.provisioning.names import check_name, id_of, is_name, new_name
+from colonnade.sites.files.names import check_name, id_of, is_name, new_name
 from colonnade.wire.envelope import run_of
 
 NOON = datetime(2026, 11, 19, 12, 0, 59)
@@ -41,7 +41,7 @@ def test_other_texts_are_no_names(text: str) -> None:
 
 def test_a_site_takes_no_name_from_a_job_that_would_leave_its_folder() -> None:
     pytest.importorskip("nvflare")
-    from colonnade.sites.provisioning.components import Passive
+    from colonnade.sites.running.components import Passive
 
     with pytest.raises(ConfigError, match="is no name of a run"):
         Passive(["../../etc/passwd"])

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import colonnade as cn
 from colonnade.errors import WireError
+from colonnade.sites.skills.privileges import told
 from colonnade.sites.training.passive_site import PassiveSite
-from colonnade.sites.training.privileges import told
 from colonnade.wire.codec import encode
 from colonnade.wire.envelope import Request, open_reply, run_of, seal_request
 from colonnade.wire.message import Message

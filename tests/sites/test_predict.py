@@ -16,12 +16,12 @@ import colonnade as cn
 from colonnade.deploy.serve.cache import Cache
 from colonnade.deploy.serve.predictor import GatheringPredictor
 from colonnade.errors import ConfigError, DataError, WireError
-from colonnade.sites.alignment.table import SiteTable, read_site_table
-from colonnade.sites.prediction.batch import Batch, ids_of_file, predict_batch, summary, unlabelled, write_frame
-from colonnade.sites.prediction.gathering import SitesSource, predictor_between_sites
 from colonnade.sites.prediction.loading import find_run, passive_party, put_together, read_part
 from colonnade.sites.provisioning.channel import AbsentError
-from colonnade.sites.provisioning.description import read_site
+from colonnade.sites.running.batch import Batch, ids_of_file, predict_batch, summary, unlabelled, write_frame
+from colonnade.sites.running.gathering import SitesSource, predictor_between_sites
+from colonnade.sites.settings.description import read_site
+from colonnade.sites.settings.table import SiteTable, read_site_table
 from colonnade.wire.envelope import run_of
 from colonnade.wire.message import Message
 from tests.deploy.serve.parts import ask, client
@@ -162,7 +162,7 @@ def test_a_site_that_had_left_the_training_is_not_asked(tmp_path: Path) -> None:
 def test_a_site_that_dies_on_the_way_is_said_row_by_row(
     trained: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colonnade.sites.prediction.batch.ROWS", 4)
+    monkeypatch.setattr("colonnade.sites.running.batch.ROWS", 4)
     calls: dict[str, Callable[[bytes], Any]] = {**calls_of(passive_sites(trained, LATER))}
     asked: list[int] = []
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from colonnade.errors import ConfigError
-from colonnade.sites.provisioning.description import read_federation, read_site
 from colonnade.sites.provisioning.processes import open_kit, running
+from colonnade.sites.settings.description import read_federation, read_site
 
 pytest.importorskip("nvflare")
 TOML = '[federation]\nname = "two"\nactive = "bank"\npassive = ["shop", "tele-co"]\n'
@@ -49,8 +49,8 @@ def test_a_job_may_bring_no_code_and_nobody_reads_a_site_from_afar(kits: dict[st
         assert all(rights[role].get("shell_commands", "none") == "none" for role in rights)
         resources = json.loads((local / "resources.json").read_text())
         assert [name for name in resources["class_allow_list"] if name.startswith("colonnade")] == [
-            "colonnade.sites.provisioning.components.Active", "colonnade.sites.provisioning.components.Passive",
-            "colonnade.sites.provisioning.components.Relay",
+            "colonnade.sites.running.components.Active", "colonnade.sites.running.components.Passive",
+            "colonnade.sites.running.components.Relay",
         ]  # fmt: skip
         assert resources["class_list_enforcement_mode"] == "enforce"
         assert resources["allow_log_streaming"] is False

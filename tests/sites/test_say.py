@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from colonnade.sites.provisioning.say import Follower, plain, say
+from colonnade.sites.files.say import Follower, plain, say
 
 STAMP = "2026-11-19 22:58:42,312"
 

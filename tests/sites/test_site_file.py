@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from colonnade.errors import ConfigError
-from colonnade.sites.provisioning.description import FederationFile
 from colonnade.sites.provisioning.processes import Kit
 from colonnade.sites.provisioning.site_file import site_path
+from colonnade.sites.settings.description import FederationFile
 
 KIT = Kit(Path("kits/shop"), FederationFile(name="two", active="bank", passive=("shop",)))
 

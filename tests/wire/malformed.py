@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from colonnade.sites.alignment import frames as align
+from colonnade.sites.intersection import frames as align
 from colonnade.wire.codec import PRECISIONS, encode
 from colonnade.wire.message import Message
 from tests.declared import KINDS, packed

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from colonnade.errors import WireError
-from colonnade.sites.alignment import frames as align
+from colonnade.sites.intersection import frames as align
 from colonnade.wire.codec import MAX_HEADER, PRECISIONS, Precision, decode, encode
 from colonnade.wire.envelope import open_reply, open_request
 from colonnade.wire.guard import open_frame

@@ -16,7 +16,7 @@ from colonnade.errors import ConfigError
 from colonnade.methods._base.method import Method
 from colonnade.methods.registry import method_named
 from colonnade.sites.prediction.loading import put_together
-from colonnade.sites.provisioning.description import SiteFile, read_site
+from colonnade.sites.settings.description import SiteFile, read_site
 
 
 @dataclass(frozen=True)

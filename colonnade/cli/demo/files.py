@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from colonnade.sites.training.parts import write_bytes
+from colonnade.sites.files.parts import write_bytes
 
 ALONE = 40  # rows that one party alone holds
 NEW = 60  # customers whose label is not known yet

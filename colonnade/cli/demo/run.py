@@ -9,7 +9,7 @@ from pathlib import Path
 from colonnade.cli.demo.files import PORT, write_files
 from colonnade.cli.demo.sites import DemoError, Terminal, ended_at_last, free_port, lines_in
 from colonnade.errors import ConfigError
-from colonnade.sites.provisioning.say import LOG
+from colonnade.sites.files.say import LOG
 
 PARTIES = ("bank", "shop")
 USUAL = Path("colonnade-out") / "federate-demo"

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from colonnade.errors import ColonnadeError
+from colonnade.sites.files.say import LOG
 from colonnade.sites.provisioning.processes import open_kit, stop
-from colonnade.sites.provisioning.say import LOG
 
 READY = 120.0  # seconds in which the sites must have found each other
 _END = 20.0  # seconds that a process gets to end by itself

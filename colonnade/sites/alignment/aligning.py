@@ -1,4 +1,4 @@
-"""Private set intersection between sites: the messages of `colonnade.sites.alignment` over the same link as training.
+"""Private set intersection between sites: the messages of `colonnade.sites.intersection` over the same link as training.
 
 The active party's `Seeker` and each site's `Holder` speak in frames of their own, checked by themselves; each travels
 as bytes in one message (`seeking` down, `holding` up), so that ids go in chunks. A site's owner says what may be
@@ -19,17 +19,17 @@ import numpy as np
 from colonnade.engines.remote import Link
 from colonnade.errors import ConfigError, WireError
 from colonnade.parties.skills.skill import offer_of
-from colonnade.sites.alignment import Holder, IdSet, Seeker, aligned
-from colonnade.sites.alignment.agreed import ENDING, Agreed, write_agreed
-from colonnade.sites.alignment.frames import decode
-from colonnade.sites.alignment.holder import Progress, silent
-from colonnade.sites.alignment.skill import ALIGNMENT, SEEKING, Aligning, as_bytes, as_tensor
-from colonnade.sites.alignment.table import SiteTable, ids_to_align
+from colonnade.sites.files.agreed import ENDING, Agreed, write_agreed
+from colonnade.sites.files.parts import write_json
+from colonnade.sites.files.say import say
+from colonnade.sites.intersection import Holder, IdSet, Seeker, aligned
+from colonnade.sites.intersection.frames import decode
+from colonnade.sites.intersection.holder import Progress, silent
 from colonnade.sites.policy.policy import RefusedError
-from colonnade.sites.provisioning.description import FederationFile, SiteFile
-from colonnade.sites.provisioning.say import say
-from colonnade.sites.training.parts import write_json
-from colonnade.sites.training.skill import FINISH, Assigning
+from colonnade.sites.settings.description import FederationFile, SiteFile
+from colonnade.sites.settings.table import SiteTable, ids_to_align
+from colonnade.sites.skills.align import ALIGNMENT, SEEKING, Aligning, as_bytes, as_tensor
+from colonnade.sites.skills.train import FINISH, Assigning
 from colonnade.wire.message import Message, Value
 from colonnade.wire.wire import Wire
 

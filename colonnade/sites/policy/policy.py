@@ -11,10 +11,10 @@ from colonnade.data.description import check_keys
 from colonnade.errors import WireError, did_you_mean
 from colonnade.methods.registry import METHODS
 from colonnade.parties.skills.skill import Offer, Operation, offer_of
-from colonnade.sites.alignment.frames import REVEALS
-from colonnade.sites.alignment.skill import Aligning
-from colonnade.sites.prediction.skill import Predicting
-from colonnade.sites.training.skill import ASSIGNMENT, Assigning
+from colonnade.sites.intersection.frames import REVEALS
+from colonnade.sites.skills.align import Aligning
+from colonnade.sites.skills.predict import Predicting
+from colonnade.sites.skills.train import ASSIGNMENT, Assigning
 from colonnade.wire.message import Message
 
 PRIVACY = ("epsilon", "delta", "covers", "epsilon_total")

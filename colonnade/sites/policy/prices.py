@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from colonnade.errors import ConfigError
-from colonnade.sites.training.parts import write_json
+from colonnade.sites.files.parts import write_json
 
 FILE = "privacy.json"
 

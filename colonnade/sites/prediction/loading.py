@@ -31,8 +31,8 @@ from colonnade.parties.federation import Federation
 from colonnade.parties.party import Party
 from colonnade.parties.passive import PassiveParty
 from colonnade.parties.skills.skill import Offer, Operation
-from colonnade.sites.provisioning.names import check_name, is_name
-from colonnade.sites.training.parts import FORMAT
+from colonnade.sites.files.names import check_name, is_name
+from colonnade.sites.files.parts import FORMAT
 from colonnade.wire.meter import Traffic
 from colonnade.wire.wire import Wire
 

@@ -18,14 +18,14 @@ from colonnade.errors import ConfigError, WireError
 from colonnade.parties.passive import PassiveParty
 from colonnade.parties.skills.kinds import REPRESENTATION
 from colonnade.parties.skills.skill import offer_of
-from colonnade.sites.alignment.table import SiteTable
+from colonnade.sites.files.say import say
 from colonnade.sites.policy.budget import budget_of
 from colonnade.sites.policy.policy import RefusedError
 from colonnade.sites.prediction.loading import passive_party, read_part
-from colonnade.sites.prediction.skill import Predicting
-from colonnade.sites.provisioning.description import SiteFile
-from colonnade.sites.provisioning.say import say
-from colonnade.sites.training.skill import Assigning
+from colonnade.sites.settings.description import SiteFile
+from colonnade.sites.settings.table import SiteTable
+from colonnade.sites.skills.predict import Predicting
+from colonnade.sites.skills.train import Assigning
 from colonnade.wire.codec import PRECISIONS
 from colonnade.wire.protections import build
 from colonnade.wire.protections.asked import Question

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from colonnade.errors import ColonnadeError, ConfigError
-from colonnade.sites.provisioning.description import SiteFile
 from colonnade.sites.provisioning.processes import Kit
 from colonnade.sites.provisioning.provision import admin_of
+from colonnade.sites.settings.description import SiteFile
 
 Progress = Callable[[str, int, int], None]
 _CONTROLLER = "nvflare.collab.runtime.controller.CollabController"
 _EXECUTOR = "nvflare.collab.runtime.executor.CollabExecutor"
-_OURS = "colonnade.sites.provisioning.components"
+_OURS = "colonnade.sites.running.components"
 _SERVER = "server"  # FLARE's name of the active party's site
 
 

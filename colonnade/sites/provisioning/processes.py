@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from colonnade.errors import ConfigError, MissingDependencyError
-from colonnade.sites.alignment.table import read_site_table
-from colonnade.sites.provisioning.description import FederationFile, SiteFile, read_federation, read_site
+from colonnade.sites.files.say import LOG, Follower
 from colonnade.sites.provisioning.pinned import settings
 from colonnade.sites.provisioning.provision import ALLOWED
-from colonnade.sites.provisioning.say import LOG, Follower
+from colonnade.sites.settings.description import FederationFile, SiteFile, read_federation, read_site
+from colonnade.sites.settings.table import read_site_table
 
 KIT = "COLONNADE_KIT"
 _PATIENCE = 5.0  # seconds between asking a process to end and ending it

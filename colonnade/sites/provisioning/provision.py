@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from colonnade.errors import ConfigError, MissingDependencyError
-from colonnade.sites.provisioning.description import FederationFile, read_federation
+from colonnade.sites.settings.description import FederationFile, read_federation
 
 ALLOWED = [
     "nvflare.collab.runtime.controller.CollabController", "nvflare.collab.runtime.executor.CollabExecutor",
-    "colonnade.sites.provisioning.components.Active", "colonnade.sites.provisioning.components.Passive",
-    "colonnade.sites.provisioning.components.Relay",
+    "colonnade.sites.running.components.Active", "colonnade.sites.running.components.Passive",
+    "colonnade.sites.running.components.Relay",
 ]  # fmt: skip
 DROPPED = ("site_log_streamer", "log_receiver")  # FLARE's components that send error logs to the server
 RIGHTS = {

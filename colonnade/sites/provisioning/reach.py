@@ -15,9 +15,9 @@ from typing import Any
 from colonnade.engines.remote import Call
 from colonnade.errors import ConfigError
 from colonnade.sites.provisioning.channel import closed, connect, line
-from colonnade.sites.provisioning.description import SiteFile
 from colonnade.sites.provisioning.jobs import session, write_job
 from colonnade.sites.provisioning.processes import Kit
+from colonnade.sites.settings.description import SiteFile
 from colonnade.wire.envelope import run_of
 
 ALIVE = 30.0  # seconds since a site was last heard of; FLARE itself counts it as connected for ten minutes
@@ -100,7 +100,7 @@ def _relay_job(folder: Path, kit: Kit, every: bool) -> Path:
     write_job(folder, kit, [])
     server = folder / "app" / "config" / "config_fed_server.json"
     config = json.loads(server.read_text())
-    config["components"] = [{"id": "_server", "path": "colonnade.sites.provisioning.components.Relay", "args": {}}]
+    config["components"] = [{"id": "_server", "path": "colonnade.sites.running.components.Relay", "args": {}}]
     server.write_text(json.dumps(config))
     if not every:
         meta = json.loads((folder / "meta.json").read_text())

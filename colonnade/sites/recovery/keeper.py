@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from colonnade.objectives.training import Course
-from colonnade.sites.training.parts import write_bytes
+from colonnade.sites.files.parts import write_bytes
 
 _APART = 1.0  # seconds between two writes: what a crash costs at most, beside the epoch it falls into
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from colonnade.engines.absent import LostSiteError
 from colonnade.engines.remote import RESUME, Call, Link
 from colonnade.errors import ColonnadeError, WireError, raise_all
+from colonnade.sites.files.parts import write_bytes
 from colonnade.sites.recovery.journal import Journal
 from colonnade.sites.recovery.keeper import Courses
 from colonnade.sites.recovery.past import STANDING
 from colonnade.sites.recovery.replies import Replies
-from colonnade.sites.training.parts import write_bytes
 from colonnade.wire.envelope import Request, open_reply, seal_request
 
 _PAUSE = 0.2  # seconds until a site that is still at it is asked again

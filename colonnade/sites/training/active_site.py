@@ -27,13 +27,13 @@ from colonnade.methods._base.wiring import wire_of
 from colonnade.methods.registry import method_named
 from colonnade.parties.federation import RemoteData
 from colonnade.parties.skills.skill import Operation, offer_of
-from colonnade.sites.alignment.table import SiteTable
-from colonnade.sites.provisioning.description import FederationFile, SiteFile
+from colonnade.sites.files.parts import kept_of, write_json, write_part
 from colonnade.sites.recovery.resume import Memory, find_together
+from colonnade.sites.settings.description import FederationFile, SiteFile
+from colonnade.sites.settings.table import SiteTable
+from colonnade.sites.skills.privileges import told
+from colonnade.sites.skills.train import ASSIGN, FINISH, Assigning
 from colonnade.sites.training.known import known_rows
-from colonnade.sites.training.parts import kept_of, write_json, write_part
-from colonnade.sites.training.privileges import told
-from colonnade.sites.training.skill import ASSIGN, FINISH, Assigning
 from colonnade.wire.message import Message, Value
 from colonnade.wire.protection import Noise
 from colonnade.wire.protections.text import text_of

@@ -13,8 +13,8 @@ from colonnade.data.vertical import VerticalData
 from colonnade.errors import DataError, raise_all
 from colonnade.methods._base.method import Method
 from colonnade.methods.local import Local
-from colonnade.sites.alignment.table import SiteTable, ids_alone
-from colonnade.sites.provisioning.description import FederationFile, SiteFile
+from colonnade.sites.settings.description import FederationFile, SiteFile
+from colonnade.sites.settings.table import SiteTable, ids_alone
 
 
 def known_rows(federation: FederationFile, site: SiteFile, table: SiteTable) -> VerticalData:

@@ -24,15 +24,15 @@ from colonnade.methods._base.setup import Skills
 from colonnade.parties.passive import PassiveParty
 from colonnade.parties.skills.skill import Offer, Operation, offer_of
 from colonnade.parties.skills.skill import Reply as Answer
-from colonnade.sites.alignment.table import SiteTable
+from colonnade.sites.files.parts import write_part
+from colonnade.sites.files.say import say
 from colonnade.sites.policy.budget import Budget, budget_of
 from colonnade.sites.policy.policy import Policy
-from colonnade.sites.provisioning.offers import Offers
-from colonnade.sites.provisioning.say import say
 from colonnade.sites.recovery.past import Past
-from colonnade.sites.training.parts import write_part
-from colonnade.sites.training.privileges import granted
-from colonnade.sites.training.skill import Assigning
+from colonnade.sites.settings.table import SiteTable
+from colonnade.sites.skills.privileges import granted
+from colonnade.sites.skills.train import Assigning
+from colonnade.sites.training.offers import Offers
 from colonnade.wire.codec import PRECISIONS, encode
 from colonnade.wire.envelope import Reply, Request, open_request, seal_reply
 from colonnade.wire.guard import open_frame

@@ -12,11 +12,11 @@ from colonnade.cli.demo.check import compare, fit_in_one_process
 from colonnade.cli.demo.files import BANK, write_files
 from colonnade.engines.remote import Link
 from colonnade.sites.alignment.aligning import align_sites
-from colonnade.sites.alignment.table import read_site_table
 from colonnade.sites.prediction.loading import put_together
-from colonnade.sites.provisioning.description import read_federation, read_site
-from colonnade.sites.provisioning.offers import Offers
+from colonnade.sites.settings.description import read_federation, read_site
+from colonnade.sites.settings.table import read_site_table
 from colonnade.sites.training.active_site import ActiveSite
+from colonnade.sites.training.offers import Offers
 from colonnade.sites.training.passive_site import PassiveSite
 from colonnade.wire.envelope import run_of
 

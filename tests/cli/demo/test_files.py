@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from colonnade.cli.demo.files import write_files
-from colonnade.sites.provisioning.description import read_federation
+from colonnade.sites.settings.description import read_federation
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "two-sites"
 

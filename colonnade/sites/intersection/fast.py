@@ -24,8 +24,8 @@ import numpy as np
 
 from colonnade.data.ids import Positions
 from colonnade.errors import ConfigError, MissingDependencyError, WireError
-from colonnade.sites.alignment.holder import Progress, silent
-from colonnade.sites.alignment.ids import WIDTH, IdSet, Keys
+from colonnade.sites.intersection.holder import Progress, silent
+from colonnade.sites.intersection.ids import WIDTH, IdSet, Keys
 
 VARIABLE = "COLONNADE_SPU_PYTHON"
 ROLES = ("active", "passive")  # spu's ranks

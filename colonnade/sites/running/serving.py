@@ -11,10 +11,10 @@ import threading
 import time
 
 from colonnade.errors import ColonnadeError
-from colonnade.sites.prediction.gathering import Missing, SitesSource
-from colonnade.sites.provisioning.description import SiteFile
 from colonnade.sites.provisioning.processes import Kit
 from colonnade.sites.provisioning.reach import Reach, heard_of, open_reach
+from colonnade.sites.running.gathering import Missing, SitesSource
+from colonnade.sites.settings.description import SiteFile
 
 LOOK = 5.0  # seconds between two looks at who is there
 PAUSE, LONGEST = 10.0, 600.0  # seconds before another job is tried; doubled while it does not bring all sites back

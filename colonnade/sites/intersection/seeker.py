@@ -16,10 +16,10 @@ import numpy as np
 
 from colonnade.data.ids import Positions
 from colonnade.errors import ConfigError, WireError
-from colonnade.sites.alignment.cipher import Cipher, short
-from colonnade.sites.alignment.frames import CHUNK, MAX_CHUNK, NO_SESSION, Frame, Kind, check, decode, encode
-from colonnade.sites.alignment.holder import Progress, Reveal, limit, silent
-from colonnade.sites.alignment.ids import IdSet, Keys, match
+from colonnade.sites.intersection.cipher import Cipher, short
+from colonnade.sites.intersection.frames import CHUNK, MAX_CHUNK, NO_SESSION, Frame, Kind, check, decode, encode
+from colonnade.sites.intersection.holder import Progress, Reveal, limit, silent
+from colonnade.sites.intersection.ids import IdSet, Keys, match
 
 Channel = Callable[[bytes], bytes]
 

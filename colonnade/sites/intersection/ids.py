@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from colonnade.data.ids import Positions
 from colonnade.errors import DataError, raise_all
-from colonnade.sites.alignment.rules import RULES, Rule, UnusableIdError, canonical, check_rule, listed
+from colonnade.sites.intersection.rules import RULES, Rule, UnusableIdError, canonical, check_rule, listed
 
 Keys = npt.NDArray[np.bytes_]  # (N,) of 15 bytes each
 

@@ -17,11 +17,11 @@ from colonnade.data.description import SEPARATORS
 from colonnade.data.ids import Positions
 from colonnade.deploy.serve.predictor import Flags, GatheringPredictor
 from colonnade.errors import ConfigError, DataError
-from colonnade.sites.alignment import IdSet
-from colonnade.sites.alignment.holder import Progress, silent
-from colonnade.sites.alignment.ids import match
-from colonnade.sites.alignment.table import SiteTable
-from colonnade.sites.training.parts import write_bytes
+from colonnade.sites.files.parts import write_bytes
+from colonnade.sites.intersection import IdSet
+from colonnade.sites.intersection.holder import Progress, silent
+from colonnade.sites.intersection.ids import match
+from colonnade.sites.settings.table import SiteTable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from colonnade.errors import ConfigError, WireError
-from colonnade.sites.alignment import FastPair, IdSet, Link, align, chosen, fast, intersect
+from colonnade.sites.intersection import FastPair, IdSet, Link, align, chosen, fast, intersect
 
 needs_spu = pytest.mark.skipif(
     fast.interpreter() is None, reason=f"spu is not installed: set {fast.VARIABLE} to a Python that has it"

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from colonnade.errors import ConfigError, MissingDependencyError, WireError
-from colonnade.sites.alignment.ids import WIDTH, Keys
+from colonnade.sites.intersection.ids import WIDTH, Keys
 
 POINT = 33  # bytes of a compressed point
 Points = npt.NDArray[np.bytes_]  # (N,) of 33 bytes each

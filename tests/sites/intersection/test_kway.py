@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import colonnade as cn
 from colonnade.errors import ConfigError, DataError, MissingDependencyError
-from colonnade.sites.alignment import Holder, IdSet, Seeker, align, aligned, chosen, fast
-from colonnade.sites.alignment.cipher import available
-from colonnade.sites.alignment.frames import Kind, decode
+from colonnade.sites.intersection import Holder, IdSet, Seeker, align, aligned, chosen, fast
+from colonnade.sites.intersection.cipher import available
+from colonnade.sites.intersection.frames import Kind, decode
 
 needs_psi = pytest.mark.skipif(not available(), reason="openmined-psi is not installed: pip install 'colonnade[align]'")
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from colonnade.errors import ConfigError, one_of, raise_all
-from colonnade.sites.provisioning.description import SiteFile
+from colonnade.sites.files.names import new_name
+from colonnade.sites.files.parts import write_json
 from colonnade.sites.provisioning.jobs import CutError, Progress, Run, TrainingError, attempt
-from colonnade.sites.provisioning.names import new_name
 from colonnade.sites.provisioning.processes import Kit
 from colonnade.sites.provisioning.reach import heard_of
-from colonnade.sites.training.parts import write_json
+from colonnade.sites.settings.description import SiteFile
 
 Lost = Literal["wait", "without", "stop"]
 _EVERY = 2.0  # seconds between two looks at who is there

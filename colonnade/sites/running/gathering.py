@@ -25,10 +25,10 @@ from colonnade.engines.remote import Call, Link
 from colonnade.errors import ColonnadeError, ConfigError, WireError
 from colonnade.methods._base.method import Method
 from colonnade.parties.skills.skill import Operation, offer_of
-from colonnade.sites.alignment.table import SiteTable, ids_alone
 from colonnade.sites.prediction.loading import Part, active_model
-from colonnade.sites.prediction.skill import MODEL, PLACES, Predicting
 from colonnade.sites.provisioning.channel import AbsentError
+from colonnade.sites.settings.table import SiteTable, ids_alone
+from colonnade.sites.skills.predict import MODEL, PLACES, Predicting
 from colonnade.wire.envelope import open_reply
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire

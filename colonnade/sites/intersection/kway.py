@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from colonnade.data.ids import Positions
 from colonnade.errors import ConfigError, DataError, MissingDependencyError, did_you_mean
-from colonnade.sites.alignment import cipher, fast
-from colonnade.sites.alignment.holder import Holder, Progress, silent
-from colonnade.sites.alignment.ids import IdSet
-from colonnade.sites.alignment.rules import Rule
-from colonnade.sites.alignment.seeker import Seeker
+from colonnade.sites.intersection import cipher, fast
+from colonnade.sites.intersection.holder import Holder, Progress, silent
+from colonnade.sites.intersection.ids import IdSet
+from colonnade.sites.intersection.rules import Rule
+from colonnade.sites.intersection.seeker import Seeker
 
 Choice = Literal["auto", "rr22", "ecdh"]
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from colonnade.data.ids import Positions
 from colonnade.errors import ConfigError, WireError
-from colonnade.sites.alignment.cipher import Cipher, Points
-from colonnade.sites.alignment.frames import CHUNK, NO_SESSION, REVEALS, Frame, Kind, decode, encode, parts
-from colonnade.sites.alignment.ids import IdSet
+from colonnade.sites.intersection.cipher import Cipher, Points
+from colonnade.sites.intersection.frames import CHUNK, NO_SESSION, REVEALS, Frame, Kind, decode, encode, parts
+from colonnade.sites.intersection.ids import IdSet
 
 Reveal = Literal["both", "size"]
 Progress = Callable[[str, int, int], None]  # phase, done, total

@@ -13,8 +13,8 @@ from colonnade.data.description import OwnTable, read_table
 from colonnade.data.ids import Ids, Positions, locate
 from colonnade.data.view import View, as_view
 from colonnade.errors import DataError, raise_all
-from colonnade.sites.alignment.agreed import Agreed, read_agreed
-from colonnade.sites.provisioning.description import SiteFile
+from colonnade.sites.files.agreed import Agreed, read_agreed
+from colonnade.sites.settings.description import SiteFile
 
 
 @dataclass(frozen=True, eq=False)

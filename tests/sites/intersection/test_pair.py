@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colonnade.errors import ColonnadeError, ConfigError, WireError
-from colonnade.sites.alignment import Holder, IdSet, Seeker
-from colonnade.sites.alignment.cipher import available
-from colonnade.sites.alignment.frames import MAGIC, Frame, Kind, decode, encode
+from colonnade.sites.intersection import Holder, IdSet, Seeker
+from colonnade.sites.intersection.cipher import available
+from colonnade.sites.intersection.frames import MAGIC, Frame, Kind, decode, encode
 
 pytestmark = pytest.mark.skipif(
     not available(), reason="openmined-psi is not installed: pip install 'colonnade[align]'"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from colonnade.errors import WireError
 from colonnade.parties.skills.skill import Operation, Reply, Skill, offer_of
 from colonnade.sites.alignment.aligning import AligningSite
-from colonnade.sites.alignment.skill import Aligning
-from colonnade.sites.alignment.table import SiteTable
 from colonnade.sites.prediction.predicting import PredictingSite
-from colonnade.sites.prediction.skill import Predicting
-from colonnade.sites.provisioning.description import SiteFile
+from colonnade.sites.settings.description import SiteFile
+from colonnade.sites.settings.table import SiteTable
+from colonnade.sites.skills.align import Aligning
+from colonnade.sites.skills.predict import Predicting
 from colonnade.wire.message import Message
 from colonnade.wire.wire import Wire
 

@@ -17,17 +17,17 @@ from nvflare.collab import CollabCallError, collab
 from colonnade.engines.absent import LostSiteError
 from colonnade.engines.remote import Call, Link
 from colonnade.errors import ColonnadeError, ConfigError, WireError, raise_all
-from colonnade.sites.alignment.table import read_site_table
+from colonnade.sites.files.names import check_name, id_of
+from colonnade.sites.files.parts import write_json
+from colonnade.sites.files.say import say
 from colonnade.sites.provisioning.channel import Ask, relay
-from colonnade.sites.provisioning.description import FederationFile, SiteFile, read_federation, read_site
-from colonnade.sites.provisioning.names import check_name, id_of
-from colonnade.sites.provisioning.offers import Offers
 from colonnade.sites.provisioning.pinned import pin_types
-from colonnade.sites.provisioning.say import say
 from colonnade.sites.recovery.past import Past
 from colonnade.sites.recovery.resume import Memory
+from colonnade.sites.settings.description import FederationFile, SiteFile, read_federation, read_site
+from colonnade.sites.settings.table import read_site_table
 from colonnade.sites.training.active_site import ActiveSite
-from colonnade.sites.training.parts import write_json
+from colonnade.sites.training.offers import Offers
 from colonnade.sites.training.passive_site import PassiveSite
 from colonnade.wire.envelope import Reply, run_in, run_of, seal_reply
 

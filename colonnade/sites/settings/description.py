@@ -32,7 +32,7 @@ from typing import Any
 
 from colonnade.data.description import check_keys, read_method, read_toml
 from colonnade.errors import ConfigError, did_you_mean, raise_all
-from colonnade.sites.alignment.rules import RULES, Rule
+from colonnade.sites.intersection.rules import RULES, Rule
 from colonnade.sites.policy.policy import Policy, read_policy
 
 FEDERATION = ("name", "active", "passive", "host", "port", "listen", "timeout")

@@ -14,8 +14,8 @@ import numpy as np
 
 from colonnade.data.ids import Positions
 from colonnade.errors import WireError
-from colonnade.sites.alignment.cipher import POINT, Points
-from colonnade.sites.alignment.rules import RULES
+from colonnade.sites.intersection.cipher import POINT, Points
+from colonnade.sites.intersection.rules import RULES
 
 MAGIC = b"CnPI"
 VERSION = 1

@@ -13,7 +13,7 @@ from colonnade.errors import ConfigError, WireError, did_you_mean
 from colonnade.methods._base.setup import Setup, Skills
 from colonnade.methods.registry import METHODS
 from colonnade.parties.skills.skill import offer_of
-from colonnade.sites.training.skill import SKILLS
+from colonnade.sites.skills.train import SKILLS
 from colonnade.wire.message import Value
 from colonnade.wire.wire import MAX_TEXT
 

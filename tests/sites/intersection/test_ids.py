@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colonnade.errors import ConfigError, DataError
-from colonnade.sites.alignment import MEANING, RULES, IdSet
-from colonnade.sites.alignment.ids import match
-from colonnade.sites.alignment.rules import canonical
+from colonnade.sites.intersection import MEANING, RULES, IdSet
+from colonnade.sites.intersection.ids import match
+from colonnade.sites.intersection.rules import canonical
 
 EQUAL = [
     ("exact", 7, "7"),

@@ -21,7 +21,7 @@ import numpy as np
 
 from colonnade.data.ids import Positions
 from colonnade.errors import DataError
-from colonnade.sites.training.parts import write_bytes
+from colonnade.sites.files.parts import write_bytes
 
 FORMAT = 1
 ENDING = ".parquet"  # of an alignment's file; any other is a list of ids that was agreed on by other means

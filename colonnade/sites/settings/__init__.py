@@ -1,0 +1,1 @@
+"""What a site's owner wrote down: its files, and its table."""

@@ -1,0 +1,1 @@
+"""What sites offer beside training: alignment, predictions, and the frame of a run; and what a run may ask."""
