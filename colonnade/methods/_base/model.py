@@ -35,8 +35,8 @@ class NetworkModel:
 
     has_networks = True
 
-    def __init__(self, federation: Federation, setup: Setup) -> None:
-        self.federation, self.setup = federation, setup
+    def __init__(self, federation: Federation) -> None:
+        self.federation = federation
         self.absent: dict[str, int] = {}
         self.late: dict[str, int] = {}
 
@@ -123,7 +123,7 @@ def restore_network(method: Method, saved: Mapping[str, Any], tensors: Mapping[s
         kept = saved["preprocessing"][party.name]
         party.preprocessor = None if kept is None else Preprocessor.from_json(kept)
     fed = Federation(active, in_process(method, setup, passive, stack=False))
-    model = NetworkModel(fed, setup)
+    model = NetworkModel(fed)
     prepare(fed, setup, options)
     put_blank(setup, active, passive)
     fed.wire.traffic = Traffic()

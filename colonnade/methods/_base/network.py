@@ -53,7 +53,7 @@ def start(
     prepare(fed, setup, options)
     truth = None if validation is None else load_validation(fed, validation)
     monitor = Monitor(fed, method.metric_, method.history_, progress, options["epochs"], options["patience"], truth)
-    return NetworkModel(fed, setup), monitor
+    return NetworkModel(fed), monitor
 
 
 def finish(method: Method, model: NetworkModel) -> None:

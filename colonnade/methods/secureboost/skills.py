@@ -13,7 +13,7 @@ from colonnade.errors import WireError
 from colonnade.methods.secureboost.trees.bins import MAX_BINS
 from colonnade.methods.secureboost.trees.owner import Owner, arrays, as_bits
 from colonnade.parties.passive import PassiveParty
-from colonnade.parties.skills.bounds import COUNT, TEXT, Bound
+from colonnade.parties.skills.bounds import COUNT, TEXT, between
 from colonnade.parties.skills.skill import Reply, Skill, operation
 from colonnade.wire.kind import Kind
 from colonnade.wire.message import Message
@@ -48,7 +48,7 @@ VISIT = Kind(
 )  # fmt: skip
 SIDES = Kind("sides", "up", "which of the rows go left, one bit each", tensors={"sides": ("int", 1)})
 
-BINS = Bound(f"a whole number from 2 to {MAX_BINS}", lambda v: type(v) is int and 2 <= v <= MAX_BINS)
+BINS = between(2, MAX_BINS)
 SUMMED = {"count": COUNT, "output": COUNT}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,10 @@ from colonnade.wire.message import Value
 
 @dataclass(frozen=True)
 class Bound:
-    """One value: what it must be, in words, and the policy's limit on it."""
+    """One value: what it must be, in words, and the policy's limit on it.
+
+    `fits` is a function of a module, not a lambda, so that what has a bound can be pickled.
+    """
 
     must: str
     fits: Callable[[Value], bool]
@@ -31,28 +35,53 @@ class Bound:
 
 def whole(least: int = 0, limit: str = "") -> Bound:
     """A whole number."""
-    return Bound(f"a whole number of at least {least}", lambda v: _is_whole(v) and v >= least, limit)  # type: ignore[operator]
+    return Bound(f"a whole number of at least {least}", partial(_is_whole, least), limit)
 
 
 def number(least: float = -math.inf) -> Bound:
     """A finite number."""
     must = "a number" if math.isinf(least) else f"a number of at least {least:g}"
-    return Bound(must, lambda v: _is_number(v) and least <= v < math.inf)  # type: ignore[operator]
+    return Bound(must, partial(_is_number, least))
 
 
 def one_of(*names: str) -> Bound:
     """One of a few names."""
-    return Bound(f"one of {', '.join(names)}", lambda v: isinstance(v, str) and v in names)
+    return Bound(f"one of {', '.join(names)}", partial(_is_one_of, names))
 
 
-TEXT = Bound("a short text", lambda v: isinstance(v, str))
-FLAG = Bound("true or false", lambda v: isinstance(v, bool))
+def between(least: int, most: int, limit: str = "") -> Bound:
+    """A whole number in a range."""
+    return Bound(f"a whole number from {least} to {most}", partial(_is_whole, least, most=most), limit)
+
+
+def _is_whole(least: int, value: object, most: float = math.inf) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _is_number(least: float, value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= least
+
+
+def _is_one_of(names: tuple[str, ...], value: object) -> bool:
+    return isinstance(value, str) and value in names
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_whole(value: object) -> bool:
+    return isinstance(value, list) and all(_is_whole(0, one) for one in value)
+
+
+TEXT = Bound("a short text", _is_text)
+FLAG = Bound("true or false", _is_flag)
 SIZE = whole(0, "width")  # of a layer, a queue or a batch
-SIZES = Bound(
-    "whole numbers of at least 0",
-    lambda v: isinstance(v, list) and all(_is_whole(n) and n >= 0 for n in v),
-    "width",
-)
+SIZES = Bound("whole numbers of at least 0", _are_whole, "width")
 TIMES = whole(0, "epochs")  # passes over the rows
 COUNT = whole(0)
 
@@ -71,11 +100,3 @@ class Weights:
         if not isinstance(hidden, list) or not isinstance(last, int):
             return None
         return sum(int(a * b) for a, b in pairwise([*hidden, last]))
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
