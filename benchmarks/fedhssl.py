@@ -17,16 +17,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from colonnade.methods.fedhssl.averaging import enrol
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 import colonnade as cn
-from benchmarks.overhead import make, report
-from benchmarks.timing import seconds
+from benchmarks.overhead import make
+from benchmarks.ready import passive_of, ready
+from benchmarks.timing import report, seconds
 from colonnade.data.table import Table
-from colonnade.engines.in_process.engine import InProcess
+from colonnade.methods._base.parts.averaging import Averaging, enrol, shared_parts
+from colonnade.methods._base.parts.self_supervised import ssl_lesson
+from colonnade.methods.fedhssl.pretraining import cross_party, gamma_at
 from colonnade.objectives.augment import replace
+from colonnade.parties.skills.together import towers_of
 from colonnade.parties.skills.towers import Towers
 from colonnade.seeds import generator
 
@@ -61,25 +64,24 @@ class Parties:
             pretrain_learning_rate=settings.rate, weight_decay=settings.decay,
             precision="bf16" if settings.bf16 else "float32",
         )  # fmt: skip
-        self.fed = self.method._assemble(data)
-        self.method.prepare(self.fed)
-        own = enrol(self.fed, self.method.ssl_lesson(), self.method.towers, self.method.shared_parts())
-        averaging = self.method.averaging(self.fed, own) if own is not None else None
-        assert own is not None and averaging is not None and averaging.shared == ("top", "projector", "predictor")
-        self.own, self.averaging = own, averaging
+        self.fed = ready(self.method, data)
+        own = enrol(self.fed, ssl_lesson(self.method), "both", shared_parts(self.method))
+        assert own is not None
+        self.own, self.averaging = own, Averaging(self.fed, own, shared_parts(self.method), secure=False)
         self.losses: list[tuple[float, float]] = []  # of each epoch at the active party: cross-party, local
 
     def __call__(self) -> None:
         epoch = len(self.losses)
-        cross = self.method.cross_party(self.fed, self.own.cross, epoch)["loss"]
-        local = self.method.local(self.fed, self.own, epoch)["local_loss"]
+        assert self.own.cross is not None
+        cross, gamma = cross_party(self.method, self.fed, self.own.cross, epoch), gamma_at(self.method, epoch)
+        with self.fed.phase("pretrain"):
+            self.fed.tell("study", gamma=gamma)
+        local = self.own.study(gamma)
         self.averaging.run()
         self.losses.append((cross, local))
 
     def towers(self) -> list[Towers]:
-        assert isinstance(self.fed.engine, InProcess)
-        passive = [party.towers for party in self.fed.engine.parties.values()]
-        return [self.own, *(towers for towers in passive if towers is not None)]
+        return [self.own, *(towers_of(party) for party in passive_of(self.fed))]
 
     def weights(self) -> list[list[Tensor]]:
         """Of every tower: the cross-party ones, then the local ones."""

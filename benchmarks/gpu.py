@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import colonnade as cn
+from benchmarks.ready import ready
 from benchmarks.timing import ratio
-from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods._base.parts.monitor import Monitor, Training
 from colonnade.methods.splitnn import split_training
 from colonnade.nets.image import image_encoder
 from colonnade.objectives import SimSiam
@@ -61,8 +62,7 @@ class Parties:
     """One epoch of pre-training at all passive parties; the federation has one party more, which only asks."""
 
     def __init__(self, method: cn.Method, data: cn.VerticalData, lesson: Lesson) -> None:
-        self.fed, self.lesson = method._assemble(data), lesson
-        method.prepare(self.fed)
+        self.fed, self.lesson = ready(method, data), lesson
 
     def __call__(self) -> None:
         self.fed.tell("pretrain", **self.lesson.values())
@@ -131,12 +131,11 @@ def split(parties: int = 200, columns: int = 25, rows: int = 6000, batch: int = 
     views = {f"p{k:03d}": draw.normal(size=(rows, columns)).astype(np.float32) for k in range(parties)}
     data = cn.VerticalData(views, draw.integers(0, 2, rows))
     method = cn.SplitNN(device="cuda", epochs=20, batch_size=batch)
-    fed = method._assemble(data)
-    method.prepare(fed)
+    fed = ready(method, data)
 
     def ours() -> None:
         monitor = Monitor(fed, "accuracy", [], lambda *_: None, method.epochs, method.patience)
-        split_training(fed, monitor, method.training())
+        split_training(fed, monitor, Training.of(method))
 
     x = [torch.from_numpy(view).to(CUDA) for view in views.values()]
     y = fed.active.y["train"]

@@ -14,9 +14,10 @@ from torch.nn import functional as F
 
 import colonnade as cn
 from benchmarks.gpu import images, lesson_of
+from benchmarks.ready import ready
 from benchmarks.timing import ratio
 from colonnade.data.table import Table
-from colonnade.methods._base.parts.monitor import Monitor
+from colonnade.methods._base.parts.monitor import Monitor, Training
 from colonnade.methods.splitnn import split_training
 from colonnade.nets.image import CNN0, image_encoder
 from colonnade.objectives import SimSiam
@@ -26,12 +27,11 @@ from colonnade.objectives.image_augment import ImageAugmentation
 def split(rows: int = 4096, batch: int = 128) -> None:
     data = images(4, rows, 1, 14)
     method = cn.SplitNN(epochs=1, batch_size=batch)
-    fed = method._assemble(data)
-    method.prepare(fed)
+    fed = ready(method, data)
 
     def ours() -> None:
         monitor = Monitor(fed, "accuracy", [], lambda *_: None, 1, 1)
-        split_training(fed, monitor, method.training())
+        split_training(fed, monitor, Training.of(method))
 
     x = [torch.from_numpy(np.asarray(view.x)).float().div_(255) for view in data.views.values()]
     y = fed.active.y["train"]
@@ -54,8 +54,7 @@ def split(rows: int = 4096, batch: int = 128) -> None:
 def local_ssl(rows: int = 256, batch: int = 64) -> None:
     data = images(2, rows, 3, 32)
     method = cn.FedLocalSSL(image_encoder="resnet18", width=512)
-    fed = method._assemble(data)
-    method.prepare(fed)
+    fed = ready(method, data)
     lesson = lesson_of("simsiam", batch, projection=512)
     table = fed.active.tables["train"]
 

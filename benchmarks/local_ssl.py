@@ -7,9 +7,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import colonnade as cn
-from benchmarks.overhead import make, report
-from benchmarks.timing import ratio
-from colonnade.objectives.training import Lesson
+from benchmarks.overhead import make
+from benchmarks.ready import ready
+from benchmarks.timing import ratio, report
+from colonnade.methods._base.parts.self_supervised import ssl_lesson
 
 ROWS, BATCH, PROJECTION, PREDICTOR, RATE = 20_000, 512, 512, 128, 0.3
 
@@ -21,9 +22,8 @@ class Parties:
         self.method = cn.FedLocalSSL(
             pretrain_epochs=1, pretrain_batch_size=BATCH, projection=PROJECTION, rate=RATE, precision=precision
         )
-        self.fed = self.method._assemble(data)
-        self.method.prepare(self.fed)
-        self.lesson: Lesson = self.method.lesson("simsiam", projection=PROJECTION, rate=RATE)
+        self.fed = ready(self.method, data)
+        self.lesson = ssl_lesson(self.method)
 
     def __call__(self) -> None:
         self.fed.tell("pretrain", **self.lesson.values())

@@ -15,9 +15,10 @@ from torch import nn
 from torch.nn import functional as F
 
 import colonnade as cn
-from benchmarks.overhead import make, report
-from benchmarks.timing import ratio
-from colonnade.engines.in_process.engine import InProcess
+from benchmarks.overhead import make
+from benchmarks.ready import ready
+from benchmarks.timing import ratio, report
+from colonnade.methods.fedonce import noise_as_targets
 
 ROWS, GUESTS, COLUMNS, HIDDEN, WIDTH, BATCH = 11_055, 9, 7, (30, 30), 3, 100
 
@@ -29,12 +30,10 @@ class Guests:
         self.method = cn.FedOnce(
             hidden=HIDDEN, width=WIDTH, pretrain_epochs=1, pretrain_batch_size=BATCH, pretrain_learning_rate=1e-4
         )
-        self.fed = self.method._assemble(data)
-        self.method.prepare(self.fed)
-        assert isinstance(self.fed.engine, InProcess) and len(self.fed.engine.stacks) == 1
+        self.fed = ready(self.method, data)
 
     def __call__(self) -> None:
-        self.fed.tell("pretrain", **self.method.guest_lesson().values())
+        self.fed.tell("pretrain", **noise_as_targets(self.method).values())
 
 
 class PlainLoop:

@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import faults, fedhssl, flare, fuzz, gpu, images, local_ssl, memory, nat, overhead, psi, startup
+from benchmarks import (
+    doors,
+    faults,
+    fedhssl,
+    flare,
+    fuzz,
+    gpu,
+    images,
+    local_ssl,
+    memory,
+    nat,
+    overhead,
+    pairs,
+    psi,
+    startup,
+    walk,
+)
 
 BENCHMARKS = {
     "overhead": overhead.main,
+    "walk": walk.main,
+    "doors": doors.main,
+    "pairs": pairs.main,
     "nat": nat.main,
     "local-ssl": local_ssl.main,
     "fedhssl": fedhssl.main,

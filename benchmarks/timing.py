@@ -20,6 +20,11 @@ def ratio(ours: Callable[[], None], reference: Callable[[], None], repeats: int 
     return first, second, first / second
 
 
+def report(title: str, ours: float, plain: float, goal: str) -> None:
+    """One line about two programs."""
+    print(f"{title:<44} ours {ours:7.3f} s   plain loop {plain:7.3f} s   ratio {ours / plain:5.2f}   (goal: {goal})")
+
+
 def seconds(program: Callable[[], None]) -> float:
     started = time.perf_counter()
     program()
