@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -65,11 +66,12 @@ def show_all(json_: Path | None) -> None:
 
 
 def show_options(method: str, json_: Path | None) -> None:
-    """Print the options of one method: what `--set` takes."""
+    """Print the options of one method, with what each does and what its value must be: what `--set` takes."""
     options = describe_options(method_named(method))
     table = _table("option", "default", "meaning")
     for option in options:
-        table.add_row(f"[bold]{option.name}[/bold]", option.default, option.meaning)
+        must = f" [dim]Must be {escape(option.allowed)}.[/dim]" if option.allowed else ""
+        table.add_row(f"[bold]{option.name}[/bold]", escape(option.default), escape(option.meaning) + must)
     _print(f"Options of {method} (--set name=value)", table)
     if json_ is not None:
         write_json(json_, [asdict(option) for option in options])

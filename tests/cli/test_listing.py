@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 import colonnade as cn
 from colonnade.cli.terminal import console
 from colonnade.methods._base.families import FAMILIES
+from colonnade.methods._base.options.data import allowed, options_of, problem_of
+from colonnade.methods._base.options.text import describe_options
 
 BUNDLED = [name for name, data in cn.DATASETS.items() if not data.files]
 
@@ -68,9 +71,43 @@ def test_a_method_without_its_packages_is_set_apart(
     assert not saved["lightgbm"]["installed"] and saved["local"]["installed"]
 
 
+def test_an_option_is_shown_with_its_default_its_bounds_and_its_help(
+    colonnade: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    width(monkeypatch, 300)
+    code, out, _ = colonnade("list", "splitnn", "--json", "options.json")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    saved = {option["name"]: option for option in json.loads((tmp_path / "options.json").read_text())}
+    assert code == 0 and list(saved) == [field.name for field in dataclasses.fields(cn.SplitNN)]
+    wanted = {
+        "learning_rate": ("0.001", "a number above 0"),
+        "epochs": ("200", "a whole number of at least 1"),
+        "delta": ("1e-05", "a number above 0 and below 1"),
+        "join": ("concat", "one of concat, mean, sum"),
+        "hidden": ("[128]", "a list of layer widths"),
+        "max_bytes": ("none", "a whole number of at least 1, or none"),
+    }
+    for name, (default, must) in wanted.items():
+        assert (saved[name]["default"], saved[name]["allowed"]) == (default, must)
+        assert f"{name} {default} {saved[name]['meaning']} Must be {must}." in lines
+
+
+@pytest.mark.parametrize("name", list(cn.METHODS))
+def test_the_words_for_a_bound_are_those_of_the_error(name: str) -> None:
+    for option in options_of(cn.METHODS[name]).values():
+        if allowed(option):
+            assert f"{option.name} must be {allowed(option)}. Got" in str(problem_of(option, object()))
+
+
 SUMMARIES = "".join(method.summary for method in cn.METHODS.values())
 ABOUT = "".join(data.title + data.parties for data in cn.DATASETS.values())
-SHOWN = [(["list"], SUMMARIES), (["list", "--all"], SUMMARIES + ABOUT), (["list", "splitnn"], ""), (["--help"], "")]
+OPTIONS = "".join(option.allowed + option.meaning for option in describe_options(cn.SplitNN))
+SHOWN = [
+    (["list"], SUMMARIES),
+    (["list", "--all"], SUMMARIES + ABOUT),
+    (["list", "splitnn"], OPTIONS),
+    (["--help"], ""),
+]
 
 
 @pytest.mark.parametrize(("arguments", "texts"), SHOWN, ids=[" ".join(arguments) for arguments, _ in SHOWN])

@@ -115,7 +115,7 @@ def active_model(part: Part) -> Method:
     made = kept["preprocessing"]
     active.preprocessor = None if made is None else Preprocessor.from_json(made)
     fed = Federation(active, _Elsewhere(kept["widths"], wire_of(method, setup), setup.offer))
-    method.fitted_ = NetworkModel(fed, setup)
+    method.fitted_ = NetworkModel(fed)
     prepare(fed, setup, options)
     put_blank(setup, active, [])
     fed.wire.traffic = Traffic()

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
 
-__all__ = ["Ge", "Gt", "Help", "Le", "Lt", "Must", "OneOf", "Option", "options_of", "problem_of"]
+__all__ = ["Ge", "Gt", "Help", "Le", "Lt", "Must", "OneOf", "Option", "allowed", "options_of", "problem_of"]
 
 
 @dataclass(frozen=True)
@@ -84,48 +84,27 @@ def _option(name: str, default: Any, hint: Any) -> Option:
 
 def problem_of(option: Option, value: Any) -> str | None:
     """What is wrong with a value of an option, and the way out; None where nothing is."""
-    if value is None and option.may_be_none:
+    if (value is None and option.may_be_none) or _fits(option, value):
         return None
-    must = _must(option, value)
-    if must is None:
-        return None
-    return f"{option.name} must be {must}. Got {value!r}.{' ' + option.hint if option.hint else ''}"
+    return f"{option.name} must be {allowed(option)}. Got {value!r}.{' ' + option.hint if option.hint else ''}"
 
 
-def _must(option: Option, value: Any) -> str | None:
-    """The rule that a value breaks, in words."""
+def allowed(option: Option) -> str:
+    """What a value of the option must be, in words; empty where only the method can tell."""
     own, names = option.rule(Must), option.rule(OneOf)
     if own is not None:
-        return None if own.fits(value) else str(own.text)
+        return str(own.text)
     if names is not None:
-        return None if isinstance(value, str) and value in names.names else f"one of {', '.join(names.names)}"
-    if option.sort is bool:
-        return None if isinstance(value, bool) else "true or false"
+        return f"one of {', '.join(names.names)}"
     if option.sort in (int, float):
-        return _must_be_number(option, value)
-    if option.sort == tuple[int, ...]:
-        good = isinstance(value, tuple | list) and all(type(v) is int and v > 0 for v in value)
-        return None if good else "a tuple of layer widths"
-    if option.sort is str:
-        return None if isinstance(value, str) else "a text"
-    return None
+        return _number_in_words(option)
+    words = {bool: "true or false", tuple[int, ...]: "a tuple of layer widths", str: "a text"}
+    return words.get(option.sort, "")
 
 
-def _must_be_number(option: Option, value: Any) -> str | None:
-    kind = "a whole number" if option.sort is int else "a number"
-    allowed = int if option.sort is int else int | float
+def _number_in_words(option: Option) -> str:
     least, above, most, below = (option.rule(sort) for sort in (Ge, Gt, Le, Lt))
-    good = (
-        isinstance(value, allowed)
-        and not isinstance(value, bool)
-        and value == value
-        and (least is None or value >= least.ge)
-        and (above is None or value > above.gt)
-        and (most is None or value <= most.le)
-        and (below is None or value < below.lt)
-    )
-    if good:
-        return None
+    kind = "a whole number" if option.sort is int else "a number"
     if least is not None and most is not None:
         return f"{kind} from {least.ge:g} to {most.le:g}"
     said = [f"of at least {least.ge:g}"] if least is not None else []
@@ -133,3 +112,32 @@ def _must_be_number(option: Option, value: Any) -> str | None:
     said += [f"of at most {most.le:g}"] if most is not None else []
     said += [f"below {below.lt:g}"] if below is not None else []
     return " ".join([kind, " and ".join(said)]).strip()
+
+
+def _fits(option: Option, value: Any) -> bool:
+    """Whether a value keeps the option's rules."""
+    own, names = option.rule(Must), option.rule(OneOf)
+    if own is not None:
+        return bool(own.fits(value))
+    if names is not None:
+        return isinstance(value, str) and value in names.names
+    if option.sort is bool:
+        return isinstance(value, bool)
+    if option.sort in (int, float):
+        return _is_number_within(option, value)
+    if option.sort == tuple[int, ...]:
+        return isinstance(value, tuple | list) and all(type(v) is int and v > 0 for v in value)
+    return isinstance(value, str) or option.sort is not str
+
+
+def _is_number_within(option: Option, value: Any) -> bool:
+    least, above, most, below = (option.rule(sort) for sort in (Ge, Gt, Le, Lt))
+    return (
+        isinstance(value, int if option.sort is int else int | float)
+        and not isinstance(value, bool)
+        and value == value
+        and (least is None or value >= least.ge)
+        and (above is None or value > above.gt)
+        and (most is None or value <= most.le)
+        and (below is None or value < below.lt)
+    )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from colonnade.errors import ConfigError, raise_all
-from colonnade.methods._base.options.data import options_of
+from colonnade.methods._base.options.data import Option, allowed, options_of
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Described:
 
     name: str
     default: str  # as `--set` takes it
+    allowed: str  # what a value must be
     meaning: str
 
 
@@ -28,8 +29,14 @@ def describe_options(method: type[Any]) -> list[Described]:
     for option in options_of(method).values():
         value = list(option.default) if isinstance(option.default, tuple) else option.default
         default = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-        found.append(Described(option.name, default, option.help))
+        found.append(Described(option.name, default, _allowed(option), option.help))
     return found
+
+
+def _allowed(option: Option) -> str:
+    """What a value must be, as it is typed: a tuple is a list there, and None is none."""
+    words = [allowed(option).replace("a tuple of layer widths", "a list of layer widths")]
+    return ", or ".join(word for word in (*words, "none" if option.may_be_none else "") if word)
 
 
 def parse_value(text: str) -> Any:
