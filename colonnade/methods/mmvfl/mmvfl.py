@@ -5,7 +5,7 @@ labels, one column per class; party 1 owns them. The objective, of which each up
 
     Σ_k ( ‖X_k W_k - Z_k‖² + β ‖W_k‖_{2,1} + ζ ‖Z_k - Z‖² ) + η ‖Z_1 - Y‖²
 
-The algorithm, in the steps that the code names; 2 and 3 are in `colonnade/methods/linear_view.py`:
+The algorithm, in the steps that the code names; 2 and 3 are in `colonnade/methods/mmvfl/view.py`:
   1  Z is drawn at random, and Z_k = Z;
   2  every party: A_k from W_k, then W_k = (X_kᵀ X_k + β A_k)⁻¹ X_kᵀ Z_k;
   3  every party: Z_k = (X_k W_k + ζ Z) / (1 + ζ); party 1: Z_1 = (X_1 W_1 + ζ Z + η Y) / (1 + ζ + η);
