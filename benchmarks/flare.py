@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROUNDS, BLOCKS = 30, 15
+ROUNDS = 30
 SHAPE = (512, 128)
 GOAL = 0.9
 

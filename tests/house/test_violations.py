@@ -50,16 +50,46 @@ def large_file(root: Path) -> None:
     (root / "colonnade" / "lab" / "advisor" / "large.json").write_bytes(b" " * 600_000)
 
 
+ASKS = """
+
+def asks(name: str) -> bool:
+    return name == "fit_linear"
+"""
+ENGINE = """
+
+def asks(engine: object) -> bool:
+    return isinstance(engine, InProcess)
+"""
+LATE = """
+
+def late() -> object:
+    from colonnade.data import splits
+
+    return splits
+"""
+STRAY = """
+
+from colonnade.parties.skills.skill import Skill
+
+
+class Stray(Skill):
+    'Stray.'
+"""
+PEEKS = """
+
+def peeks(wire: object) -> object:
+    return wire._groups
+"""
 VIOLATIONS: list[tuple[str, Callable[[Path], None], str]] = [
     ("loose", add("corner.py", ""), "colonnade/corner.py lies loose at the top level"),
-    ("compared", add("engines/absent.py", '\n\ndef asks(name: str) -> bool:\n    return name == "fit_linear"\n'), "'fit_linear'"),
+    ("compared", add("engines/absent.py", ASKS), "'fit_linear'"),
     ("deep", third_level, "VAFL stands on 3 classes with behaviour: VAFL, Between, Method"),
     ("large", large_file, "large.json has 600 kB"),
-    ("engine-asked", add("methods/local.py", "\n\ndef asks(engine: object) -> bool:\n    return isinstance(engine, InProcess)\n"), "the engine InProcess"),
-    ("late-imports", add("seeds.py", "\n\ndef late() -> object:\n    from colonnade.data import splits\n\n    return splits\n"), "imports colonnade.data inside a function"),
-    ("stray-skills", add("engines/absent.py", "\n\nfrom colonnade.parties.skills.skill import Skill\n\n\nclass Stray(Skill):\n    '''Stray.'''\n"), "the skill Stray lies outside"),
-    ("private-read", add("lab/run/cell.py", "\n\ndef peeks(wire: object) -> object:\n    return wire._groups\n"), "wire._groups"),
-]  # fmt: skip
+    ("engine-asked", add("methods/local.py", ENGINE), "the engine InProcess"),
+    ("late-imports", add("seeds.py", LATE), "imports colonnade.data inside a function"),
+    ("stray-skills", add("engines/absent.py", STRAY), "the skill Stray lies outside"),
+    ("private-read", add("lab/run/cell.py", PEEKS), "wire._groups"),
+]
 
 
 @pytest.mark.parametrize(("rule", "change", "said"), VIOLATIONS, ids=[rule for rule, _, _ in VIOLATIONS])

@@ -1,4 +1,4 @@
-"""Private set intersection between sites: the messages of `colonnade.sites.intersection` over the same link as training.
+"""Private set intersection between sites: the messages of `colonnade.sites.intersection` over the link of training.
 
 The active party's `Seeker` and each site's `Holder` speak in frames of their own, checked by themselves; each travels
 as bytes in one message (`seeking` down, `holding` up), so that ids go in chunks. A site's owner says what may be

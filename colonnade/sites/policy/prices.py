@@ -28,7 +28,7 @@ class Price(NamedTuple):
 def cost(prices: Iterable[Price], party: str, delta: float) -> float:
     """ε of all together at δ, by Rényi divergences."""
     from colonnade.privacy.accounting import Spent, epsilon_of  # deferred: needs dp-accounting
-    from colonnade.privacy.entry import Gaussian, SampledGaussian
+    from colonnade.privacy.entry import Gaussian, SampledGaussian  # deferred: needs dp-accounting
 
     spent = []
     for price in prices:
