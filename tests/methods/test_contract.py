@@ -216,6 +216,20 @@ def test_options_can_be_cloned_as_in_scikit_learn(name: str) -> None:
     assert model.set_params(seed=6).seed == 6
 
 
+@every_method
+@pytest.mark.parametrize("copied", [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy])
+def test_a_model_can_be_copied_and_pickled_trained_or_not(name: str, copied, data: cn.VerticalData) -> None:
+    short = {k: v for k, v in {"epochs": 2, "pretrain_epochs": 1, "trees": 2}.items() if hasattr(cn.METHODS[name], k)}
+    bare = small(name, **short)
+    again = copied(bare)
+    assert type(again) is type(bare) and again.get_params() == bare.get_params()
+    model = bare.fit(data)
+    twin, views = copied(model), aligned_views(data)
+    assert np.array_equal(outputs(twin, views), outputs(model, views))
+    assert twin.traffic_.to_json() == model.traffic_.to_json() and twin.history_ == model.history_
+    assert np.array_equal(outputs(again.fit(data), views), outputs(model, views))  # what was not trained can be
+
+
 @federated_methods
 def test_only_declared_messages_cross_and_traffic_is_their_encoded_size(
     name: str, data: cn.VerticalData, monkeypatch

@@ -59,7 +59,8 @@ def _is_whole(least: int, value: object, most: float = math.inf) -> bool:
 
 
 def _is_number(least: float, value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= least
+    sort = isinstance(value, int | float) and not isinstance(value, bool)
+    return sort and -math.inf < value < math.inf and value >= least  # type: ignore[operator]
 
 
 def _is_one_of(names: tuple[str, ...], value: object) -> bool:

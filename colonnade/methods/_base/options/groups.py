@@ -231,7 +231,7 @@ class SelfSupervision:
 
 AVERAGED = Must(
     f"a list of some of {', '.join(SHARED)}",
-    lambda v: isinstance(v, tuple | list) and bool(v) and set(v) <= set(SHARED),
+    lambda v: isinstance(v, tuple | list) and bool(v) and all(part in SHARED for part in v),
 )
 
 
