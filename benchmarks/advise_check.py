@@ -124,8 +124,8 @@ def leave_one_out(
                     measured = [run.score for run in by_name[entry.name][one.method].values()]
                     inside[way] += [one.low <= score <= one.high for score in measured]
                     errors[way].append(abs(one.score - statistics.fmean(measured)) / entry.setting.guess)
-                    for what in off:
-                        off[what] += _factor(getattr(one, what), getattr(entry.methods[one.method], what))
+                    for what, factors in off.items():
+                        factors.extend(_factor(getattr(one, what), getattr(entry.methods[one.method], what)))
             choices += _simple(entry, names)
     if len({choice.source for choice in choices}) < 3:
         return None
