@@ -112,7 +112,7 @@ class FedOncePCA(Crossing, Networks, Method):
         """A guest's encoder before its weights are loaded."""
         made = party.fitted_preprocessor()
         columns = made.blank()[0][0].numel() + sum(made.sizes)
-        return LinearEncoder(torch.zeros(columns), torch.zeros(columns, self.width), made.sizes).to(party.device)
+        return LinearEncoder(torch.zeros(columns), torch.zeros(columns, party.width), made.sizes).to(party.device)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

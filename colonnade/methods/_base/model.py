@@ -147,10 +147,10 @@ def restored_active(saved: Mapping[str, Any], encoder: Any, device: torch.device
     return active
 
 
-def put_blank(setup: Setup, active: ActiveParty, passive: list[PassiveParty]) -> None:
+def put_blank(setup: Setup, active: ActiveParty | None, passive: list[PassiveParty]) -> None:
     """Give restored parties the encoders that training put in the place of theirs, where it did."""
     if setup.blank is None:
         return
-    for party in (*((active,) if setup.blank_own else ()), *passive):
+    for party in (*((active,) if setup.blank_own and active is not None else ()), *passive):
         if party.preprocessor is not None:
             party.encoder = setup.blank(party)

@@ -23,12 +23,9 @@ from colonnade.methods._base.method import Method
 from colonnade.methods._base.model import NetworkModel, put_blank, restored_active
 from colonnade.methods._base.prepare import prepare
 from colonnade.methods._base.wiring import wire_of
-from colonnade.methods.mmvfl.view import blank_prediction
 from colonnade.methods.registry import method_named
-from colonnade.objectives.pca import LinearEncoder
 from colonnade.parties.engine import Answers, Promises, Requests
 from colonnade.parties.federation import Federation
-from colonnade.parties.party import Party
 from colonnade.parties.passive import PassiveParty
 from colonnade.parties.skills.skill import Offer, Operation
 from colonnade.sites.files.names import check_name, is_name
@@ -93,17 +90,9 @@ def passive_party(part: Part) -> PassiveParty:
     linear = plan.pop("linear")
     party.build_encoder(**plan)
     if linear:
-        party.encoder = _blank_linear(party, part.weights)
+        put_blank(method_named(part.kept["method"])().setup(), None, [party])
     party.load_state(part.weights)
     return party
-
-
-def _blank_linear(party: Party, weights: Mapping[str, Tensor]) -> LinearEncoder:
-    """What fedonce-pca and mmvfl put in the place of a party's encoder; its shape is in the weights."""
-    mean, components = weights["encoder.mean"], weights["encoder.components"]
-    if "encoder.bias" in weights:
-        return blank_prediction(party, components.shape[1])
-    return LinearEncoder(torch.zeros_like(mean), torch.zeros_like(components), party.fitted_preprocessor().sizes)
 
 
 def active_model(part: Part) -> Method:

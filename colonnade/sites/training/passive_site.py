@@ -140,8 +140,6 @@ class PassiveSite:
             self.past.take(request)
         self.last, self.taken = request.number, self.taken + 1
         message = self.wire.receive(packed)
-        if self.ended:
-            raise WireError("the run has ended. Start another.")
         reply, phase = self._carry_out(operation, message)
         if self.ended and self.past is not None:
             self.past.ended(request)
@@ -149,6 +147,8 @@ class PassiveSite:
 
     def _offered(self, name: str) -> Operation:
         """An operation that may be asked at present."""
+        if self.ended:
+            raise WireError("the run has ended. Start another.")
         if self.party is None and name not in self.offer.operations:
             raise WireError(f"{name!r} was asked before rows were assigned.")
         return self.offer.operation(name)
