@@ -149,3 +149,9 @@ def test_a_heading_of_rows_stays_one(capsys: pytest.CaptureFixture[str], monkeyp
     monkeypatch.setattr(console, "_width", 18)
     print_table("t", table)
     assert capsys.readouterr().out == "t\nsplitnn\n  protection: none\n  score: 0.9\n\n"
+
+
+def test_a_run_without_a_federation_keeps_an_empty_audit_log(colonnade: Any) -> None:
+    code, _, err = colonnade("run", "linear", "--data", "wine", "--labels", "30", "--out", "r")
+    assert code == 0, err
+    assert json.loads(Path("r/audit.json").read_text()) == []
