@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from colonnade.console import console
 
 import colonnade as cn
 from colonnade.cli import main
 
 torch.set_num_threads(1)
+console._width = None  # rich keeps the COLUMNS of the start, where it is set; each test sets its own
 
 
 def make_data(

@@ -22,6 +22,7 @@ from colonnade.lab.report.tables import target_text
 from colonnade.lab.report.text import aligned_text, bytes_text, labels_text, score_text
 from colonnade.lab.run.files import write_json
 from colonnade.methods._base.options.text import parse_settings
+from colonnade.methods._base.threads import Rule
 
 BEST, CLOSE = "*", "•"  # seen without bold too: in a file, a pipe, a terminal without styles
 
@@ -29,6 +30,7 @@ BEST, CLOSE = "*", "•"  # seen without bold too: in a file, a pipe, a terminal
 def compare_methods(
     data: str, methods: str, labels: str | None, aligned: str, seeds: int, jobs: int, arrangement: Arrangement,
     settings: list[str], target: float | None, protocol: str, tune: int, out: Path | None, json_: Path | None,
+    verbose: bool = False,
 ) -> None:  # fmt: skip
     """Run a comparison, print its table, and write its page."""
     problems: list[str] = []
@@ -55,6 +57,9 @@ def compare_methods(
     folder = out or Path("colonnade-out") / f"compare-{Path(data).stem}"
     check_out(folder, "comparison.json")
     jobs = jobs or min(os.cpu_count() or 1, len(cells))
+    if verbose:
+        threads = Rule.here(jobs).of(cells[0].split()[0].train)
+        console.print(f"{jobs} at a time, each with threads: {threads.number} ({threads.why})")
     with progress() as bars:
         task = bars.add_task("runs", total=len(cells))
 

@@ -17,7 +17,7 @@ from colonnade.data.splits import Split
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ColonnadeError, DataError
 from colonnade.lab.advisor.setting import Setting
-from colonnade.lab.run.threads import limited
+from colonnade.methods._base.threads import limited
 from colonnade.methods.registry import method_named
 
 LABELLED, ROWS, VALID = 1000, 2000, 1000  # at most, of each party

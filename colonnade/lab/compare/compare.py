@@ -12,7 +12,7 @@ from typing import Any
 from colonnade.errors import ColonnadeError, ConfigError, did_you_mean, raise_all
 from colonnade.lab.run.cell import Cell, parse_method, run_cell
 from colonnade.lab.run.files import write_json
-from colonnade.lab.run.threads import Rule
+from colonnade.methods._base.threads import Rule
 from colonnade.methods.registry import method_named
 
 

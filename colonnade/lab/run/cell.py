@@ -26,10 +26,10 @@ from colonnade.data.description import read_description, read_method
 from colonnade.data.splits import Split, split, transductive
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
-from colonnade.lab.run.threads import Rule, limited
 from colonnade.methods._base.method import Method
 from colonnade.methods._base.options.text import parse_settings
 from colonnade.methods._base.parts.privacy import privacy_of
+from colonnade.methods._base.threads import Rule, limited
 from colonnade.methods.registry import method_named
 
 MAP_ROWS = 600  # test rows shown on the map of the joint representation

@@ -10,9 +10,9 @@ from colonnade.data.metrics import guess_score
 from colonnade.data.splits import Split
 from colonnade.errors import ColonnadeError
 from colonnade.lab.run.cell import Cell
-from colonnade.lab.run.threads import Rule, limited
 from colonnade.methods._base.method import Method
 from colonnade.methods._base.options.groups import Networks
+from colonnade.methods._base.threads import Rule, limited
 from colonnade.methods.local import Local
 
 

@@ -30,6 +30,7 @@ from colonnade.methods._base.options.text import plain
 from colonnade.methods._base.parts.monitor import Monitor
 from colonnade.methods._base.setup import Setup, Skills
 from colonnade.methods._base.store import save_model
+from colonnade.methods._base.threads import Rule, limited
 from colonnade.parties.federation import Federation
 from colonnade.wire.meter import Traffic
 from colonnade.wire.protections.text import unreadable
@@ -186,7 +187,8 @@ class Method:
         self.traffic_ = Traffic()
         check_apart(data, validation)
         self.check_data(data)
-        self.train(data, validation, progress or no_progress)
+        with limited(Rule.here().of(data).number):
+            self.train(data, validation, progress or no_progress)
         return self
 
     # prediction ----------------------------------------------------------------------------------------------------
