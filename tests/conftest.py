@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from colonnade.console import console
 
 import colonnade as cn
 from colonnade.cli import main
+from colonnade.cli.terminal import console
 
 torch.set_num_threads(1)
 console._width = None  # rich keeps the COLUMNS of the start, where it is set; each test sets its own
