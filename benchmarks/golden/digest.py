@@ -14,7 +14,7 @@ import torch
 
 TIMES = {"seconds", "core_seconds", "date"}  # what a clock gives
 ORIGIN = {"versions", "colonnade", "commit"}  # what says which tree it was
-ANNOUNCED = {"declarations"}  # fields that later trees add, as the changelog says
+ANNOUNCED = {"declarations", "skills", "skills2", "skills3", "skills4"}  # fields that later trees add, as the changelog says
 IGNORED = frozenset(TIMES | ORIGIN | ANNOUNCED)
 
 
