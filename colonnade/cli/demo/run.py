@@ -10,6 +10,7 @@ from colonnade.cli.demo.files import PORT, write_files
 from colonnade.cli.demo.sites import DemoError, Terminal, ended_at_last, free_port, lines_in
 from colonnade.errors import ConfigError
 from colonnade.sites.files.say import LOG
+from colonnade.sites.provisioning.place import check_place
 
 PARTIES = ("bank", "shop")
 USUAL = Path("colonnade-out") / "federate-demo"
@@ -49,6 +50,7 @@ def _folder(out: Path | None) -> Path:
             out = USUAL.with_name(f"{USUAL.name}-{number}")
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ConfigError(f"--out {out} exists and is not an empty folder. Name a new one.")
+    check_place(out, "Name another folder by --out.")
     out.mkdir(parents=True, exist_ok=True)
     return out
 
