@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from colonnade.federate.demo import run
-from colonnade.sites.provisioning.place import check_place
 
+from colonnade.cli.demo import run
 from colonnade.errors import ConfigError
+from colonnade.sites.provisioning.place import check_place
 
 
 @pytest.mark.parametrize("name", ["with blanks", "o'neill", 'a"b', "a#b", "back\\slash"])

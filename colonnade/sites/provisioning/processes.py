@@ -23,10 +23,10 @@ from typing import Any
 from colonnade.errors import ConfigError, MissingDependencyError
 from colonnade.sites.files.say import LOG, Follower
 from colonnade.sites.provisioning.pinned import settings
+from colonnade.sites.provisioning.place import check_place
 from colonnade.sites.provisioning.provision import ALLOWED
 from colonnade.sites.settings.description import FederationFile, SiteFile, read_federation, read_site
 from colonnade.sites.settings.table import read_site_table
-from colonnade.sites.provisioning.place import check_place
 
 KIT = "COLONNADE_KIT"
 _PATIENCE = 5.0  # seconds between asking a process to end and ending it
@@ -196,7 +196,7 @@ def join(kit: Kit, path: Path) -> int:
         print(f"{kit.party}: {text}", flush=True)
 
     site = check_site(kit, path)
-from colonnade.sites.provisioning.place import check_place
+    check_place(kit.folder, "Move the kit.")
     refuse_second(kit)
     check_kit(kit)
     if kit.active:
