@@ -45,14 +45,14 @@ def kit_of(folder: Path, version: str) -> Kit:
     """A shop's kit as a version of the package provisioned it."""
     local = folder / "kits" / "shop" / "local"
     local.mkdir(parents=True)
-    classes = [name.replace("colonnade.sites.provisioning", version) for name in ALLOWED]
+    classes = [name.replace("colonnade.sites.running", version) for name in ALLOWED]
     (local / "resources.json").write_text(json.dumps({"class_allow_list": classes}))
     return Kit(local.parent, FederationFile(name="two", active="bank", passive=("shop",)))
 
 
 @pytest.mark.parametrize("content", [None, "{", "{}"])
 def test_a_kit_of_an_earlier_version_is_to_be_provisioned_again(tmp_path: Path, content: str | None) -> None:
-    check_kit(kit_of(tmp_path / "new", "colonnade.sites.provisioning"))
+    check_kit(kit_of(tmp_path / "new", "colonnade.sites.running"))
     kit = kit_of(tmp_path / "old", "colonnade.federate")
     if content is not None:
         (kit.folder / "local" / "resources.json").write_text(content)

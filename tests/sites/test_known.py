@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import colonnade as cn
-from colonnade.cli import console
+from colonnade.cli import federate_train as console
 from colonnade.data.splits import split
 from colonnade.lab.report import write_report
 from colonnade.sites.running.train import Faults

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from colonnade.engines.remote import Link
+from colonnade.parties.party import Party
 from colonnade.sites.alignment.aligning import align_sites
 from colonnade.sites.recovery.past import Past
 from colonnade.sites.recovery.resume import Memory
@@ -124,9 +125,15 @@ def test_the_check_would_see_a_value_in_a_log(caplog: pytest.LogCaptureFixture) 
     assert [text for text in raw_texts(tables) if text in texts_of(caplog.records[-1])]
 
 
-def test_a_failure_leaves_where_it_was_and_no_text_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_leaves_where_it_was_and_no_text_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise KeyError("31000.123")
+
     shop = ready(passive_sites(write_sites(tmp_path))["shop"])
-    said = ask(shop, 3, "represent", down("rows", table="31000.123"))  # KeyError: '31000.123'
+    monkeypatch.setattr(Party, "encode", breaks)
+    said = ask(shop, 3, "represent", down("rows", table="train"))
     assert "failed with KeyError; the site's log says why" in said
     assert "in encode_table" in caplog.text and "31000.123" not in caplog.text
 

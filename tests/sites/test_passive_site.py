@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import colonnade as cn
 from colonnade.errors import WireError
+from colonnade.parties.party import Party
 from colonnade.sites.skills.privileges import told
 from colonnade.sites.training.passive_site import PassiveSite
 from colonnade.wire.codec import encode
@@ -210,9 +211,14 @@ def test_sizes_against_the_policy_are_refused_before_anything_is_built(tmp_path:
     assert "the policy refuses epochs = 6: epochs = 5" in ask(shop, 3, "pretrain", down("lesson", epochs=6))
 
 
-def test_a_failure_inside_tells_its_type_and_no_more(shop: PassiveSite, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_inside_tells_its_type_and_no_more(shop: PassiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise KeyError("secret-name")
+
     ready(shop)
-    said = ask(shop, 3, "represent", down("rows", table="secret-name"))
+    with monkeypatch.context() as broken:
+        broken.setattr(Party, "encode_table", breaks)
+        said = ask(shop, 3, "represent", down("rows", table="train"))
     assert "failed with KeyError" in said and "secret-name" not in said
     assert ask(shop, 4, "forward", down("rows", {"rows": torch.arange(5)})) == "answered"
 

@@ -72,11 +72,12 @@ class Operation:
 
     def check_values(self, values: Mapping[str, Value], party: str) -> None:
         """Refuse values that the operation does not take or that cannot be."""
+        unknown = [name for name in values if name not in self.takes]  # before a value is looked at
+        if unknown:
+            known = ", ".join(self.takes) or "none"
+            raise WireError(f"party {party!r} refuses {self.name!r} with the value {unknown[0]!r}. It takes: {known}.")
         for name, value in values.items():
-            bound = self.takes.get(name)
-            if bound is None:
-                known = ", ".join(self.takes) or "none"
-                raise WireError(f"party {party!r} refuses {self.name!r} with the value {name!r}. It takes: {known}.")
+            bound = self.takes[name]
             if not bound.fits(value):
                 raise WireError(f"party {party!r} refuses {self.name!r}: {name} must be {bound.must}. Got {value!r}.")
 
