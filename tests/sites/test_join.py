@@ -75,7 +75,7 @@ def test_join_refuses_an_earlier_kit_before_it_starts_anything(tmp_path: Path, m
 def test_a_policy_without_methods_is_warned_about_once(
     policy: str, warns: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kit = kit_of(tmp_path, "colonnade.sites.provisioning")
+    kit = kit_of(tmp_path, "colonnade.sites.running")
     monkeypatch.setattr(processes, "running", lambda kit: [])
     monkeypatch.setattr(processes, "_keep_running", lambda *given: 0)
     monkeypatch.setattr(processes.signal, "signal", lambda *_: None)

@@ -128,8 +128,10 @@ def test_the_check_would_see_a_value_in_a_log(caplog: pytest.LogCaptureFixture) 
 def test_a_failure_leaves_where_it_was_and_no_text_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    value = "31000.123"
+
     def breaks(*_: object, **__: object) -> None:
-        raise KeyError("31000.123")
+        raise KeyError(value)
 
     shop = ready(passive_sites(write_sites(tmp_path))["shop"])
     monkeypatch.setattr(Party, "encode", breaks)
