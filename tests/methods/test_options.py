@@ -10,7 +10,7 @@ import pytest
 
 import colonnade as cn
 from colonnade.lab.compare.compare import grid
-from colonnade.methods._base.options import own_settings, parse_settings
+from colonnade.methods._base.options.text import own_settings, parse_settings
 from tests.conftest import make_data
 from tests.methods.small import small
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from colonnade.lab.run.cell import Cell, parse_method, run_cell
 from colonnade.methods._base.method import SEEDED
 from colonnade.methods._base.options.text import parse_settings
 from colonnade.methods._base.wiring import wire_of
+from colonnade.parties.engine import Promises
 from tests.conftest import make_data
 from tests.methods.test_protected import same, tiny, watch
 
@@ -105,5 +107,5 @@ def test_the_record_says_whose_noise_follows_from_the_seed() -> None:
     model = tiny("splitnn", protect="iso:gradient:1+noise:representation:1").fit(make_data())
     assert [entry["caution"] for entry in model.protections_] == [SEEDED, SEEDED]
     assert "whoever knows the seed can take it away" in SEEDED
-    model.federation_.engine = object()  # type: ignore[assignment]
+    model.federation_.engine = SimpleNamespace(promises=Promises())  # type: ignore[assignment]  # parties elsewhere
     assert [entry.get("caution") for entry in model.protections_] == [SEEDED, None]

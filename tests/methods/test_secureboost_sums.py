@@ -10,6 +10,9 @@ import pandas as pd
 import pytest
 
 import colonnade as cn
+from colonnade.engines.in_process.engine import InProcess
+from colonnade.methods.secureboost.model import TreesModel
+from colonnade.methods.secureboost.skills import owner_of
 from colonnade.methods.secureboost.trees.owners import Owners
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -54,8 +57,10 @@ def test_least_squares_reads_every_bin_as_the_page_says(monkeypatch: pytest.Monk
     model = cn.SecureBoost(trees=TREES, encrypt=False, seed=0).fit(table(0))
     rows, sums = (np.array(side) for side in zip(*seen, strict=True))
     solved = np.linalg.lstsq(rows, sums, rcond=None)[0]  # (n, T): which slots each row is in
-    owner = model.federation_.engine.parties["b"].trees  # type: ignore[union-attr]
-    bins, layout = owner.bins("train")[model.owners_.rows], owner.layout
+    engine, fitted = model.federation_.engine, model.fitted_
+    assert isinstance(engine, InProcess) and isinstance(fitted, TreesModel)
+    owner = owner_of(engine.parties["b"])
+    bins, layout = owner.bins("train")[fitted.owners.rows], owner.layout
     read = [
         solved[:, start : start + slots].argmax(axis=1) == bins[:, column]
         for column, (start, slots) in enumerate(zip(layout.starts, layout.slots, strict=True))

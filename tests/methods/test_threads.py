@@ -21,7 +21,7 @@ from colonnade.methods._base.threads import VARIABLES, Rule, limited
 
 RNG = np.random.default_rng(0)
 TABLES = cn.VerticalData({"a": RNG.normal(size=(50, 2)), "b": RNG.normal(size=(50, 2))}, RNG.integers(0, 2, 50))
-IMAGES = cn.VerticalData({"a": RNG.normal(size=(50, 1, 4, 4)), "b": RNG.normal(size=(50, 2))}, RNG.integers(0, 2, 50))
+IMAGES = cn.VerticalData({"a": RNG.normal(size=(50, 1, 6, 6)), "b": RNG.normal(size=(50, 2))}, RNG.integers(0, 2, 50))
 TINY: dict[str, Any] = {"epochs": 1, "hidden": (4,), "width": 2}
 
 
