@@ -35,8 +35,9 @@ class Advice:
         one = self.candidates[0]
         time = f", about {seconds_text(one.seconds)}" if one.seconds else ""
         sent = "nothing sent" if one.bytes == 0 else f"about {bytes_text(one.bytes)} sent" if one.bytes else ""
+        best = f", the best of {len(self.candidates)} candidates" if len(self.candidates) > 1 else ""
         return (
-            f"Use {one.method}: {self.setting.metric} of about {score_text(one.score)} expected "
+            f"Use {one.method}: {self.setting.metric} of about {score_text(one.score)} expected{best} "
             f"({score_text(one.low)} to {score_text(one.high)} in nine runs of ten){', ' * bool(sent)}{sent}{time}."
         )
 
