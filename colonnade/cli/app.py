@@ -174,6 +174,9 @@ def reproduce(
     ] = None,
     record: Annotated[bool, typer.Option("--record", help="Keep the results in results/reproduce.")] = False,
     write_docs: Annotated[bool, typer.Option("--write-docs", help="Make docs/results.md from results/.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run a random tenth of the recorded cells again, and say what differs.")
+    ] = False,
     json_: Json = None,
 ) -> None:
     """The papers' tables, claimed and measured: run a recipe, say which claims hold, and write a page.
@@ -182,6 +185,12 @@ def reproduce(
 
     Example: colonnade reproduce digits --quick
     """
+    if check:
+        from colonnade.cli.reproduce_check import check_record
+
+        others = {"--data": data, "--quick": quick, "--seeds": seeds, "--set": settings, "--record": record}
+        check_record(papers or [], table, jobs, json_, {name for name, value in others.items() if value})
+        return
     from colonnade.cli.reproduce import reproduce_tables
 
     reproduce_tables(

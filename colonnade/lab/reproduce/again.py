@@ -7,9 +7,9 @@ from typing import Any
 
 from colonnade.lab.reproduce.claims import claims_of
 from colonnade.lab.reproduce.evidence import NOT_TESTABLE
+from colonnade.lab.reproduce.form import Claim, Recipe
 from colonnade.lab.reproduce.outcome import Result, judged_numbers, plain
 from colonnade.lab.reproduce.reached import evidence_of_ratios
-from colonnade.lab.reproduce.form import Claim, Recipe
 from colonnade.lab.reproduce.spots import of_result
 from colonnade.lab.reproduce.verdicts import Pair
 

@@ -12,8 +12,8 @@ from typing import Any
 from colonnade.data.metrics import LOWER_IS_BETTER
 from colonnade.errors import ConfigError
 from colonnade.lab.reproduce.evidence import EQUAL, Evidence, computed, either, evidence
-from colonnade.lab.reproduce.reached import evidence_of_ratios, ratios_of
 from colonnade.lab.reproduce.form import Claim, Recipe
+from colonnade.lab.reproduce.reached import evidence_of_ratios, ratios_of
 from colonnade.lab.reproduce.several import all_within, best_inside, gaps
 from colonnade.lab.reproduce.spots import (
     Measured,

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import colonnade
 from colonnade.data.datasets import DATASETS
-from colonnade.lab.reproduce.plan import cells_of
 from colonnade.lab.reproduce.form import Recipe, data_named
+from colonnade.lab.reproduce.plan import cells_of
 from colonnade.lab.run.cell import parse_method
 from colonnade.methods.registry import method_named
 

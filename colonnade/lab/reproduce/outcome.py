@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from colonnade.lab.reproduce.claims import claims_of
+from colonnade.lab.reproduce.form import PAPERS, Data, Recipe, data_named, text
 from colonnade.lab.reproduce.plan import Place, Planned, values_along
 from colonnade.lab.reproduce.prints import beside_print
-from colonnade.lab.reproduce.form import PAPERS, Data, Recipe, data_named, text
 from colonnade.lab.reproduce.spots import Measured, Spot, lower_is_better, mean, std, values
 
 Result = dict[str, Any]

@@ -29,15 +29,15 @@ from colonnade.lab.report.page import write_whole
 from colonnade.lab.report.reproduction import markdown
 from colonnade.lab.report.reproduction_page import page
 from colonnade.lab.reproduce.attacked import run_attacked
-from colonnade.lab.reproduce.form import PAPERS, Recipe
 from colonnade.lab.reproduce.digest import digest_of
+from colonnade.lab.reproduce.form import PAPERS, Recipe
 from colonnade.lab.reproduce.outcome import Result, measured_of, result_of
 from colonnade.lab.reproduce.plan import Planned, plan
 from colonnade.lab.reproduce.privacy_loss import losses
 from colonnade.lab.reproduce.recipe import chosen, recipe
 from colonnade.lab.reproduce.spots import Measured
-from colonnade.lab.run.cell import versions
 from colonnade.lab.reproduce.verdicts import settled
+from colonnade.lab.run.cell import versions
 from colonnade.lab.run.files import write_json
 from colonnade.methods._base.options.text import parse_settings
 

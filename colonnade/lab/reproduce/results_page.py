@@ -10,9 +10,9 @@ from typing import Any
 from colonnade.lab.report.page import write_whole
 from colonnade.lab.report.reproduction import pipes
 from colonnade.lab.reproduce.evidence import HOLDS, NOT_TESTABLE, REFUTED, VERDICTS
+from colonnade.lab.reproduce.form import PAPERS
 from colonnade.lab.reproduce.kept import RESULTS, judge_record, read_kept
 from colonnade.lab.reproduce.outcome import Result
-from colonnade.lab.reproduce.form import PAPERS
 from colonnade.lab.reproduce.recipe import names, recipe
 from colonnade.lab.reproduce.standing import Mark, few_seeds, read_marks
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from colonnade.lab.reproduce.digest import digest_of
+from colonnade.lab.reproduce.form import Recipe, data_named
 from colonnade.lab.reproduce.kept import RESULTS, read_kept
 from colonnade.lab.reproduce.outcome import Result
-from colonnade.lab.reproduce.form import Recipe, data_named
 from colonnade.lab.reproduce.recipe import names, recipe
 
 STALE = "stale.toml"

@@ -10,8 +10,8 @@ import pytest
 
 from colonnade.lab.reproduce import digest, standing
 from colonnade.lab.reproduce.digest import code_lines, digest_of
-from colonnade.lab.reproduce.kept import RESULTS
 from colonnade.lab.reproduce.form import Recipe
+from colonnade.lab.reproduce.kept import RESULTS
 from colonnade.lab.reproduce.recipe import parse, recipe
 from colonnade.lab.reproduce.standing import Mark, problems, seeds_of
 from colonnade.lab.reproduce.standing import standing as stands
