@@ -14,7 +14,8 @@ import torch
 
 TIMES = {"seconds", "core_seconds", "date"}  # what a clock gives
 ORIGIN = {"versions", "colonnade", "commit"}  # what says which tree it was
-ANNOUNCED = {"declarations", "skills", "skills2", "skills3", "skills4"}  # fields that later trees add, as the changelog says
+# fields that later trees add, as the changelog says
+ANNOUNCED = {"declarations", "skills", "skills2", "skills3", "skills4"}
 IGNORED = frozenset(TIMES | ORIGIN | ANNOUNCED)
 
 

@@ -15,6 +15,7 @@ from colonnade.errors import ConfigError, raise_all
 from colonnade.lab.compare.compare import Outcome
 from colonnade.lab.report.reproduction import CLAIM_HEADS, NUMBER_HEADS, about, claim_row, heading, number_row
 from colonnade.lab.reproduce.evidence import HOLDS, NOT_TESTABLE, REFUTED
+from colonnade.lab.reproduce.form import PAPERS
 from colonnade.lab.reproduce.kept import RESULTS, keep, read_kept
 from colonnade.lab.reproduce.outcome import Result
 from colonnade.lab.reproduce.recipe import chosen, names, recipe

@@ -15,15 +15,14 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import colonnade
 from colonnade.data.datasets import DATASETS
 from colonnade.lab.reproduce.form import Recipe, data_named
 from colonnade.lab.reproduce.plan import cells_of
 from colonnade.lab.run.cell import parse_method
 from colonnade.methods.registry import method_named
 
-PACKAGE = colonnade.__name__
-ROOT = Path(colonnade.__file__).parent.parent
+PACKAGE = __name__.partition(".")[0]
+ROOT = Path(__file__).resolve().parents[3]  # the folder that holds the package
 LISTS = {PACKAGE, f"{PACKAGE}.methods.registry", f"{PACKAGE}.data.datasets"}
 RUN, ATTACKED, COMPUTED = "lab.run.cell", "lab.compare.trials", "lab.reproduce.privacy_loss"
 
