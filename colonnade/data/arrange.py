@@ -59,10 +59,8 @@ def biased(parts: Split, share: float, dominant: int, seed: int) -> Split:
     good, others = rng.permutation(order[:dominant]), rng.permutation(order[dominant:])
     mine = round(share * dominant)
     own = np.concatenate([good[:mine], others[: width // 2 - mine]])
-    return Split(
-        _divided(parts.train, own), None if parts.valid is None else _divided(parts.valid, own),
-        _divided(parts.test, own),
-    )  # fmt: skip
+    valid = None if parts.valid is None else _divided(parts.valid, own)
+    return replace(parts, train=_divided(parts.train, own), valid=valid, test=_divided(parts.test, own))
 
 
 def _columns(data: VerticalData) -> View:

@@ -4,6 +4,8 @@
     active = "bank"                  # optional: the party with the label
     task = "binary"                  # optional: inferred from the labels
     metric = "auc"                   # optional: accuracy, auc or rmse
+    labels_drawn = "random"          # optional: stratified (each class its share of few labels) or random
+    labelled_rows = "aligned"        # optional: any, or aligned (no labels on other rows)
     [parties.bank]
     data = "bank.csv"                # .csv, .csv.gz, .tsv, .tsv.gz or .parquet, relative to the TOML file
     id = "customer"                  # rows of different parties are joined by it
@@ -30,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colonnade.data.ids import shown
+from colonnade.data.labelling import LABELLED_ROWS, LABELS_DRAWN
 from colonnade.data.splits import Split, split
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import DataError, did_you_mean, raise_all
@@ -38,7 +41,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SECTIONS = ("federation", "parties", "method")
-FEDERATION = {"active": (), "task": ("binary", "multiclass", "regression"), "metric": ("accuracy", "auc", "rmse")}
+FEDERATION: dict[str, tuple[str, ...]] = {
+    "active": (),
+    "task": ("binary", "multiclass", "regression"),
+    "metric": ("accuracy", "auc", "rmse"),
+    "labels_drawn": LABELS_DRAWN,
+    "labelled_rows": LABELLED_ROWS,
+}
 PARTY = ("data", "id", "label", "columns", "categorical")
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 KINDS = (*SEPARATORS, ".parquet")
@@ -55,10 +64,23 @@ class Description:
     metric: str | None
     method: str | None
     options: dict[str, Any]  # of the method
+    labels_drawn: str = "stratified"
+    labelled_rows: str = "any"
 
-    def split(self, labels: float | None = None, aligned: float = 1.0, seed: int = 0) -> Split:
-        """Training, validation and test rows; see `colonnade.data.splits.split`."""
-        return split(self.data, labels=labels, aligned=aligned, seed=seed)
+    def split(
+        self,
+        labels: float | None = None,
+        aligned: float = 1.0,
+        seed: int = 0,
+        *,
+        labels_drawn: str | None = None,
+        labelled_rows: str | None = None,
+    ) -> Split:
+        """Training, validation and test rows; see `colonnade.data.splits.split`. None: as the description says."""
+        return split(
+            self.data, labels=labels, aligned=aligned, seed=seed,
+            labels_drawn=labels_drawn or self.labels_drawn, labelled_rows=labelled_rows or self.labelled_rows,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,7 +125,8 @@ def read_description(path: str | Path) -> Description:
     metric = federation.get("metric")
     if metric is not None and (metric == "rmse") != (data.task == "regression"):
         raise DataError(f"{path}: metric = {metric!r} does not fit a {data.task} task. Change metric or set task.")
-    return Description(path, data, metric, method.pop("name", None), method)
+    draw = {key: federation[key] for key in ("labels_drawn", "labelled_rows") if key in federation}
+    return Description(path, data, metric, method.pop("name", None), method, **draw)
 
 
 def read_method(path: str | Path) -> tuple[str | None, dict[str, Any]]:

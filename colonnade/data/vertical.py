@@ -162,6 +162,10 @@ class VerticalData:
         at = locate(self.labels.ids, ids)
         return VerticalData.of(views, self.labels.take(at[at >= 0]), self.active, self.task)
 
+    def labelled(self, labels: Labels) -> VerticalData:
+        """The same rows with these labels alone."""
+        return VerticalData.of(self.views, labels, self.active, self.task)
+
     def __repr__(self) -> str:
         rows = ", ".join(
             f"{name}{'*' if name == self.active else ''} {len(v)}x{v.width}" for name, v in self.views.items()

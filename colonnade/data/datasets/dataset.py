@@ -84,6 +84,8 @@ class Dataset:
         parties: int | None = None,
         active: str | None = None,
         rows: int | None = None,
+        labels_drawn: str = "stratified",
+        labelled_rows: str = "any",
     ) -> Split:
         """Training, validation and test rows; an official test set is the test part.
 
@@ -94,9 +96,14 @@ class Dataset:
             parties: number of parties, where the data set can be divided differently.
             active: the party that holds the labels, or `server` for one without columns; the data set's own by default.
             rows: at most so many, of the official test rows too.
+            labels_drawn: "stratified" or "random"; see `colonnade.data.splits.split`.
+            labelled_rows: "any" or "aligned"; see there.
         """
         data, test = self.arranged(parties, active, rows)
-        return split(data, labels=labels, aligned=aligned, seed=seed, test=test)
+        return split(
+            data, labels=labels, aligned=aligned, seed=seed, test=test,
+            labels_drawn=labels_drawn, labelled_rows=labelled_rows,
+        )  # fmt: skip
 
     def _rows(self, parties: int | None) -> Rows:
         number = self._number(parties)
