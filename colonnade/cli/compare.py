@@ -107,7 +107,7 @@ def print_summary(records: list[dict[str, Any]], target: float | None = None) ->
         seeds = f", {rows[0].n} seed{'s' if rows[0].n > 1 else ''}"
     protocol = records[0]["config"].get("protocol", "inductive")
     rows_text = "test rows" if protocol == "inductive" else "unlabelled training rows, transductive protocol"
-    drawn = "".join(f", {words}" for words in draw_in_words(records[0]))
+    drawn = "".join(f", {words}" for words in draw_in_words(records[0]["config"]))
     title = f"{records[0]['data']}: {metric} on {rows_text} ({better} is better){seeds}{drawn}"
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for heading in columns:

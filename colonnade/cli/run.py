@@ -71,7 +71,7 @@ def _print_run(record: dict[str, Any], reason: str) -> None:
     console.print(
         f"[bold]{record['method']}[/bold] on {record['data']}: {rows['train_labelled']} labelled and "
         f"{rows['train_aligned']} aligned training rows, {rows['test']} test rows"
-        f"{''.join(f', {words}' for words in draw_in_words(record))}"
+        f"{''.join(f', {words}' for words in draw_in_words(record['config']))}"
     )
     metric, alone, guess = record["metric"], record["references"]["alone"], record["references"]["guess"]
     table = Table(box=None, padding=(0, 2), collapse_padding=True, show_header=False)

@@ -24,7 +24,7 @@ def parties_in_words(records: list[dict[str, Any]]) -> str:
     if len(names) < 2:
         return ""
     rows = "partly the same rows" if any(_is_partly_aligned(record) for record in records) else "the same rows"
-    drawn = "".join(f" {words.capitalize()}." for words in draw_in_words(records[0]))
+    drawn = "".join(f" {words.capitalize()}." for words in draw_in_words(records[0]["config"]))
     return f'<p class="verdict">{_holders(names, active, rows)}{drawn}</p>'
 
 

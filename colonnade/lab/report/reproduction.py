@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from colonnade.lab.report.text import bytes_text, score_text, seconds_text
+from colonnade.lab.report.text import bytes_text, draw_in_words, score_text, seconds_text
 
 Result = Mapping[str, Any]  # what `bench.outcome.result_of` gives
 
@@ -150,6 +150,7 @@ def about(result: Result) -> str:
     data = result["data"]
     quick = " **Quick: few rows and epochs, only to show that it runs.**" if any(d["quick"] for d in data) else ""
     rows = "the unlabelled training rows (transductive)" if result["protocol"] == "transductive" else "test rows"
+    rows += "".join(f", {words}" for words in draw_in_words(result))
     made = listed_once(f"commit {d['commit']}, {d['date']}, {d['hardware']}{_tuned(d)}{_how(d)}" for d in data)
     runs, seconds = sum(d["runs"] for d in data), sum(d["core_seconds"] for d in data)
     return (

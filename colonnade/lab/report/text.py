@@ -94,8 +94,7 @@ def listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def draw_in_words(record: Mapping[str, Any]) -> list[str]:
-    """How a run's labels were drawn, where it is not the default."""
-    config = record["config"]
+def draw_in_words(config: Mapping[str, Any]) -> list[str]:
+    """How labels were drawn, of a run's configuration or a recipe's result, where it is not the default."""
     words = ["labels drawn at random"] if config.get("labels_drawn") == "random" else []
     return words + (["labels on aligned rows alone"] if config.get("labelled_rows") == "aligned" else [])

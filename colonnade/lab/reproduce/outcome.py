@@ -56,7 +56,8 @@ def result_of(
     ]
     result = {
         "paper": made.paper, "table": made.table, "title": made.title, "of": PAPERS[made.paper][1],
-        "protocol": made.protocol, "differs": list(made.differs),
+        "protocol": made.protocol, "labels_drawn": made.labels_drawn, "labelled_rows": made.labelled_rows,
+        "differs": list(made.differs),
         "data": [_data(d, measured, {**stamp, **_digest(digests, d)}) for d in made.data if d.name in ran],
         "skipped": [{"name": name, "why": why} for name, why in skipped.items()],
         "failed": list(failed),
