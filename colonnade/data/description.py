@@ -11,6 +11,7 @@
     id = "customer"                  # rows of different parties are joined by it
     label = "default"                # at one party; an empty cell is an unlabelled row
     columns = ["age", "job"]         # optional: all others
+    group = "household"              # optional, at one party: rows that a split keeps together; no feature
     categorical = ["job"]            # optional: columns of text are categorical anyway
     [parties.shop]
     data = "shop.parquet"
@@ -24,6 +25,7 @@ reported in one error.
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
@@ -48,7 +50,7 @@ FEDERATION: dict[str, tuple[str, ...]] = {
     "labels_drawn": LABELS_DRAWN,
     "labelled_rows": LABELLED_ROWS,
 }
-PARTY = ("data", "id", "label", "columns", "categorical")
+PARTY = ("data", "id", "label", "group", "columns", "categorical")
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 KINDS = (*SEPARATORS, ".parquet")
 
@@ -93,10 +95,17 @@ class _Party:
     label: str | None = None
     columns: list[str] | None = None
     categorical: list[str] = field(default_factory=list)
+    group: str | None = None
+
+    @property
+    def special(self) -> dict[str, str]:
+        """The columns that are no features, by the part that they play."""
+        named = {"id": self.id, "label": self.label, "group": self.group}
+        return {part: column for part, column in named.items() if column is not None}
 
     def chosen(self, present: Iterable[str]) -> list[str]:
         """The columns that are used, given those that are present."""
-        return [c for c in present if c not in (self.id, self.label)] if self.columns is None else self.columns
+        return [c for c in present if c not in self.special.values()] if self.columns is None else self.columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +147,11 @@ def read_method(path: str | Path) -> tuple[str | None, dict[str, Any]]:
 def read_table(folder: Path, name: str, entry: Any, problems: list[str]) -> OwnTable | None:
     """One party's own table, described as under [parties.NAME], for a party that sees no other's."""
     party = _party(folder, name, entry, problems)
+    if party is not None and party.group is not None:
+        problems.append(
+            f"[parties.{name}]: group is read in one process alone. Leave group = {party.group!r} out here."
+        )
+        return None
     frame = None if party is None else _table(party, problems)
     if party is None or frame is None:
         return None
@@ -191,6 +205,9 @@ def _check_federation(federation: Mapping[str, Any], parties: Mapping[str, Any],
     if not parties:
         problems.append("no party is described. Add [parties.NAME] with data and id for each party.")
         return
+    grouping = [name for name, entry in parties.items() if isinstance(entry, dict) and "group" in entry]
+    if len(grouping) > 1:
+        problems.append(f"parties {shown(grouping)} have a group each. Keep the group of one.")
     holders = [name for name, entry in parties.items() if isinstance(entry, dict) and "label" in entry]
     active = federation.get("active")
     if active is not None and active not in parties:
@@ -220,9 +237,9 @@ def _party(folder: Path, name: str, entry: Any, problems: list[str]) -> _Party |
         return None
     _check_keys(entry, PARTY, where, problems)
     before = len(problems)
-    for key in ("data", "id", "label"):
+    for key in ("data", "id", "label", "group"):
         value = entry.get(key)
-        if value is None and key != "label":
+        if value is None and key in ("data", "id"):
             what = "file" if key == "data" else "column that identifies a row"
             problems.append(f'{where}: {key} is missing. Add {key} = "…", the {what}.')
         elif value is not None and (not isinstance(value, str) or not value):
@@ -234,7 +251,9 @@ def _party(folder: Path, name: str, entry: Any, problems: list[str]) -> _Party |
     if len(problems) > before:
         return None
     columns, categorical = entry.get("columns"), entry.get("categorical", [])
-    party = _Party(name, folder / entry["data"], entry["id"], entry.get("label"), columns, categorical)
+    party = _Party(
+        name, folder / entry["data"], entry["id"], entry.get("label"), columns, categorical, entry.get("group")
+    )
     _check_columns(party, where, problems)
     return party if len(problems) == before else None
 
@@ -242,9 +261,11 @@ def _party(folder: Path, name: str, entry: Any, problems: list[str]) -> _Party |
 def _check_columns(party: _Party, where: str, problems: list[str]) -> None:
     """A column plays one part only, and categorical columns are used."""
     named = party.columns or []
-    if party.label == party.id:
-        problems.append(f"{where}: {party.id!r} is both id and label. Name two columns.")
-    for part, column in (("id", party.id), ("label", party.label)):
+    special = list(party.special.items())
+    for (part, column), (other, same) in itertools.combinations(special, 2):
+        if column == same:
+            problems.append(f"{where}: {column!r} is both {part} and {other}. Name two columns.")
+    for part, column in special:
         if column in named:
             problems.append(f"{where}: columns holds the {part} {column!r}. Take it out, it is no feature.")
         if column in party.categorical:
@@ -252,7 +273,7 @@ def _check_columns(party: _Party, where: str, problems: list[str]) -> None:
     repeated = sorted({c for c in named if named.count(c) > 1})
     if repeated:
         problems.append(f"{where}: columns names {shown(repeated)} more than once. Name each column once.")
-    unused = [c for c in party.categorical if c not in named and c not in (party.id, party.label)]
+    unused = [c for c in party.categorical if c not in named and c not in party.special.values()]
     if party.columns is not None and unused:
         problems.append(f"{where}: categorical names {shown(unused)}, which columns leaves out. Add it there.")
 
@@ -268,7 +289,7 @@ def _table(party: _Party, problems: list[str]) -> pd.DataFrame | None:
         return None
     try:
         present = _header(party.file)
-        wanted = [party.id, *([party.label] if party.label else []), *party.chosen(present)]
+        wanted = [*party.special.values(), *party.chosen(present)]
         absent = [c for c in dict.fromkeys([*wanted, *party.categorical]) if c not in present]
         for column in absent:
             problems.append(f"{where}: column {column!r} does not exist. {did_you_mean(column, present)}")
@@ -332,20 +353,24 @@ def _joined(frames: Mapping[str, pd.DataFrame], parties: Iterable[_Party]) -> di
 def _vertical(path: Path, parties: Iterable[_Party], frames: Mapping[str, pd.DataFrame], task: Any) -> VerticalData:
     views: dict[str, pd.DataFrame] = {}
     categorical: dict[str, list[str]] = {}
-    labels, active = None, None
+    labels, active, groups = None, None, None
     for party in parties:
         frame = frames[party.name]
+        if party.group is not None:
+            groups = frame[party.group].dropna()
+            frame = frame.drop(columns=party.group)
         if party.label is not None:
             active, labels = party.name, frame[party.label].dropna()
             frame = frame.drop(columns=party.label)
-        if party.label is None or len(frame.columns):
+        if (party.label is None and party.group is None) or len(frame.columns):
             views[party.name], categorical[party.name] = frame, party.categorical
     if not views:
         raise DataError(f"{path}: no party has a column besides id and label. Add a party that has some.")
     try:
         return VerticalData(
-            views, labels, active, task=task, categorical=categorical, join="id", label_only=active not in views
-        )
+            views, labels, active, task=task, categorical=categorical, join="id", label_only=active not in views,
+            groups=groups,
+        )  # fmt: skip
     except DataError as error:
         raise DataError(
             f"{path}: {error}\nIn the description, columns = […] says which columns are used, and categorical = […] "

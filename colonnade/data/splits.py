@@ -10,11 +10,14 @@ How labels are drawn is told in `colonnade.data.labelling`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from colonnade.data.groups import divided, groups_of, refuse_shared_groups, whole_groups
 from colonnade.data.ids import Ids, locate, shown
 from colonnade.data.labelling import check_draw, few_labels, few_rows, warn_of_unlabelled
 from colonnade.data.labels import Labels
@@ -45,6 +48,7 @@ def split(
     test: VerticalData | None = None,
     labels_drawn: str = "stratified",
     labelled_rows: str = "any",
+    groups: Any = None,
 ) -> Split:
     """Split `data` by id.
 
@@ -56,6 +60,8 @@ def split(
         test: rows that the dataset's authors set apart; drawn from `data` when left out.
         labels_drawn: "stratified" gives each class its share of the labels, at least one; "random" does not.
         labelled_rows: "any" labels aligned rows first and then others; "aligned" labels no others.
+        groups: which rows belong together, as for `VerticalData`, whose own groups are used by default. All rows of a
+            group are in one part; see `colonnade.data.groups`.
     """
     _check(aligned, seed)
     check_draw(labels, labels_drawn, labelled_rows)
@@ -63,18 +69,19 @@ def split(
     usable = np.intersect1d(data.aligned, data.labels.ids, assume_unique=True)
     if len(usable) < 10:
         raise DataError(f"{len(usable)} rows are labelled and held by all parties. A split needs at least 10.")
-    y, _ = data.labels.of(usable)
-    strata = y if data.task != "regression" else np.zeros(len(y), dtype=np.int64)
-    parts = _stratified(strata, (VALID,) if test is not None else (VALID, TEST), rng)
+    data = data if groups is None else data.grouped(groups)
+    parts = _parts(data, usable, (VALID,) if test is not None else (VALID, TEST), rng)
     if not all(len(part) for part in parts):
         raise DataError(
             f"{len(usable)} rows are labelled and held by all parties, but no class has the 3 that a split needs. "
             f"Label more rows."
         )
     held = np.concatenate(parts)
-    train = _without(data, usable[held])
+    taken_out = usable[held] if data.groups is None else whole_groups(data.groups, usable[held])
+    train = _without(data, taken_out)
     if test is not None:
         _refuse_shared_rows(data, test)
+        refuse_shared_groups(data, test, "test")
     else:
         test = data.only(np.sort(usable[parts[1]]))
     valid = data.only(np.sort(usable[parts[0]]))
@@ -100,6 +107,11 @@ def transductive(
     """
     _check(1.0, seed)
     check_draw(labels, labels_drawn, labelled_rows)
+    if data.groups is not None:
+        raise ConfigError(
+            "the transductive protocol tests on rows that take part in training, so that groups would be "
+            "on both sides. Use the inductive protocol, or data without groups."
+        )
     rng = np.random.default_rng([seed, 0x7245])
     train = few_labels(data, labels, rng, labels_drawn, labelled_rows)
     hidden = np.setdiff1d(data.labels.ids, train.labels.ids, assume_unique=True)
@@ -114,6 +126,16 @@ def _check(aligned: float, seed: int) -> None:
         raise ConfigError(f"seed must be a whole number of at least 0. Got {seed!r}.")
     if not 0 < aligned <= 1:
         raise ConfigError(f"aligned must be in (0, 1]. Got {aligned!r}. Use 1.0 when every row is held by all parties.")
+
+
+def _parts(
+    data: VerticalData, usable: Ids, fractions: tuple[float, ...], rng: np.random.Generator
+) -> list[npt.NDArray[np.int64]]:
+    """Positions among `usable`, one array per fraction: by class, or whole groups."""
+    if data.groups is not None:
+        return divided(groups_of(data.groups, usable), fractions, rng)
+    y, _ = data.labels.of(usable)
+    return _stratified(y if data.task != "regression" else np.zeros(len(y), dtype=np.int64), fractions, rng)
 
 
 def _stratified(
@@ -146,7 +168,8 @@ def _refuse_shared_rows(data: VerticalData, test: VerticalData) -> None:
 def _without(data: VerticalData, ids: Ids) -> VerticalData:
     views = {name: view.take(np.flatnonzero(locate(ids, view.ids) < 0)) for name, view in data.views.items()}
     labels = data.labels.take(np.flatnonzero(locate(ids, data.labels.ids) < 0))
-    return VerticalData.of(views, labels, data.active, data.task)
+    groups = None if data.groups is None else data.groups.take(np.flatnonzero(locate(ids, data.groups.ids) < 0))
+    return VerticalData.of(views, labels, data.active, data.task, groups)
 
 
 def _partly_aligned(data: VerticalData, fraction: float, rng: np.random.Generator, taken: Ids) -> VerticalData:
@@ -164,12 +187,17 @@ def _partly_aligned(data: VerticalData, fraction: float, rng: np.random.Generato
         for (name, view), ids in zip(data.views.items(), fresh, strict=True)
     }
     views = {name: view.with_ids(renamed[name]) for name, view in data.views.items()}
-    if data.active in renamed:
-        at = locate(data.views[data.active].ids, data.labels.ids)
-        labels = Labels(renamed[data.active][at[at >= 0]], data.labels.values[at >= 0])
-    else:  # a party with labels only knows them under the common ids
-        labels = data.labels.take(np.flatnonzero(locate(keep, data.labels.ids) >= 0))
-    return VerticalData.of(views, labels, data.active, data.task)
+    labels = _renamed(data.labels, data, keep, renamed)
+    groups = None if data.groups is None else _renamed(data.groups, data, keep, renamed)
+    return VerticalData.of(views, labels, data.active, data.task, groups)
+
+
+def _renamed(values: Labels, data: VerticalData, keep: Ids, renamed: Mapping[str, Ids]) -> Labels:
+    """Labels or groups under the active party's new ids; a party with labels only knows the common ids alone."""
+    if data.active not in renamed:
+        return values.take(np.flatnonzero(locate(keep, values.ids) >= 0))
+    at = locate(data.views[data.active].ids, values.ids)
+    return Labels(renamed[data.active][at[at >= 0]], values.values[at >= 0])
 
 
 def _private_ids(ids: list[Ids], taken: Ids) -> list[Ids]:

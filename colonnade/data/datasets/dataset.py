@@ -165,11 +165,12 @@ def joined(first: VerticalData, second: VerticalData | None) -> VerticalData:
     if second is None:
         return first
     views = {name: _stacked(view, second.views[name]) for name, view in first.views.items()}
-    labels = Labels(
-        np.concatenate([first.labels.ids, second.labels.ids]),
-        np.concatenate([first.labels.values, second.labels.values]),
-    )
-    return VerticalData.of(views, labels, first.active, first.task)
+    groups = None if first.groups is None or second.groups is None else _joined(first.groups, second.groups)
+    return VerticalData.of(views, _joined(first.labels, second.labels), first.active, first.task, groups)
+
+
+def _joined(first: Labels, second: Labels) -> Labels:
+    return Labels(np.concatenate([first.ids, second.ids]), np.concatenate([first.values, second.values]))
 
 
 def _stacked(first: View, second: View) -> View:
