@@ -49,6 +49,7 @@ def split(
     labels_drawn: str = "stratified",
     labelled_rows: str = "any",
     groups: Any = None,
+    test_share: float = TEST,
 ) -> Split:
     """Split `data` by id.
 
@@ -62,15 +63,18 @@ def split(
         labelled_rows: "any" labels aligned rows first and then others; "aligned" labels no others.
         groups: which rows belong together, as for `VerticalData`, whose own groups are used by default. All rows of a
             group are in one part; see `colonnade.data.groups`.
+        test_share: of the labelled and aligned rows (with groups: of the groups) that are drawn for testing.
     """
     _check(aligned, seed)
     check_draw(labels, labels_drawn, labelled_rows)
+    if not 0 < test_share <= 0.5:
+        raise ConfigError(f"test_share must be in (0, 0.5]. Got {test_share!r}. Use e.g. {TEST} or 0.1.")
     rng = np.random.default_rng([seed, 0x5711])
     usable = np.intersect1d(data.aligned, data.labels.ids, assume_unique=True)
     if len(usable) < 10:
         raise DataError(f"{len(usable)} rows are labelled and held by all parties. A split needs at least 10.")
     data = data if groups is None else data.grouped(groups)
-    parts = _parts(data, usable, (VALID,) if test is not None else (VALID, TEST), rng)
+    parts = _parts(data, usable, (VALID,) if test is not None else (VALID, test_share), rng)
     if not all(len(part) for part in parts):
         raise DataError(
             f"{len(usable)} rows are labelled and held by all parties, but no class has the 3 that a split needs. "

@@ -318,3 +318,10 @@ def test_an_official_test_set_must_have_ids_of_its_own() -> None:
     data, test = cn.VerticalData({"a": x, "b": x}, np.arange(50) % 2), cn.VerticalData({"a": x[:9]}, np.arange(9) % 2)
     with pytest.raises(cn.DataError, match=r"party 'a': 9 test rows have the id of another row, e\.g\. 0, 1, 2, …"):
         cn.split(data, test=test)
+
+
+def test_the_share_of_test_rows_can_be_chosen() -> None:
+    data = federation(rows=100, extra=0, classes=2)
+    assert len(cn.split(data, test_share=0.1).test.labels) == 10
+    with pytest.raises(cn.ConfigError, match=r"test_share must be in \(0, 0\.5\]\. Got 0"):
+        cn.split(data, test_share=0)

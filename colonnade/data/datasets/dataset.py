@@ -19,7 +19,7 @@ import numpy as np
 from colonnade.data.arrange import fewer, hosted
 from colonnade.data.datasets.place import VARIABLE, chosen_by, data_folder
 from colonnade.data.labels import Labels, Task
-from colonnade.data.splits import Split, split
+from colonnade.data.splits import TEST, Split, split
 from colonnade.data.vertical import VerticalData
 from colonnade.data.view import View
 from colonnade.errors import ColonnadeError, ConfigError, DataError, MissingDependencyError
@@ -48,6 +48,7 @@ class Dataset:
     files: tuple[str, ...] = ()  # relative to the data folder; empty: scikit-learn brings the data
     default_parties: int = 2
     party_numbers: tuple[int, ...] | None = None  # the numbers of parties that make sense; None: 2 … number of columns
+    test_share: float = TEST  # of the rows that are drawn for testing, where no test rows are set apart
 
     def available(self) -> bool:
         """Whether all files are there."""
@@ -101,7 +102,7 @@ class Dataset:
         """
         data, test = self.arranged(parties, active, rows)
         return split(
-            data, labels=labels, aligned=aligned, seed=seed, test=test,
+            data, labels=labels, aligned=aligned, seed=seed, test=test, test_share=self.test_share,
             labels_drawn=labels_drawn, labelled_rows=labelled_rows,
         )  # fmt: skip
 

@@ -23,7 +23,7 @@ from colonnade.data.datasets import dataset
 from colonnade.data.datasets.dataset import Dataset, joined
 from colonnade.data.datasets.place import data_folder
 from colonnade.data.description import read_description, read_method
-from colonnade.data.splits import Split, split, transductive
+from colonnade.data.splits import TEST, Split, split, transductive
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
 from colonnade.methods._base.method import Method
@@ -82,7 +82,7 @@ class Cell:
                 raise ConfigError(f"{self.data} says who the parties are. Leave {wrong} out.")
             description = read_description(Path(self.data))
             own = {"labels_drawn": description.labels_drawn, "labelled_rows": description.labelled_rows}
-            parts = self._drawn(description.data, None, {**own, **self._draw()})
+            parts = self._drawn(description.data, None, TEST, {**own, **self._draw()})
             return parts, description.metric or ("rmse" if description.data.task == "regression" else "accuracy")
         if Path(self.data).suffix in (".csv", ".tsv", ".gz", ".parquet"):
             raise ConfigError(
@@ -90,12 +90,13 @@ class Cell:
             )
         source = dataset(self.data)
         data, test = _arranged(source, self.parties, self.active, self.rows, str(data_folder()))
-        return self._drawn(data, test, self._draw()), source.metric
+        return self._drawn(data, test, source.test_share, self._draw()), source.metric
 
-    def _drawn(self, data: VerticalData, test: VerticalData | None, draw: dict[str, str]) -> Split:
+    def _drawn(self, data: VerticalData, test: VerticalData | None, test_share: float, draw: dict[str, str]) -> Split:
         """The rows under the cell's protocol."""
         if self.protocol != "transductive":
-            return split(data, labels=self.labels, aligned=self.aligned, seed=self.seed, test=test, **draw)
+            given: dict[str, Any] = {"labels": self.labels, "aligned": self.aligned, "seed": self.seed, **draw}
+            return split(data, test=test, test_share=test_share, **given)
         if self.labels is None or self.aligned != 1.0:
             raise ConfigError("The transductive protocol needs --labels, and all rows aligned. Give --labels alone.")
         return transductive(joined(data, test), labels=self.labels, seed=self.seed, **draw)
