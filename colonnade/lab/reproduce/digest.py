@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from colonnade.data.datasets import DATASETS
+from colonnade.errors import ConfigError
 from colonnade.lab.reproduce.form import Recipe, data_named
 from colonnade.lab.reproduce.plan import cells_of
 from colonnade.lab.run.cell import parse_method
@@ -55,9 +56,7 @@ def _closure(roots: set[str]) -> set[str]:
 
 @cache
 def _imports(name: str) -> tuple[str, ...]:
-    file = _file(name)
-    assert file is not None
-    return tuple(_imported(ast.parse(file.read_text(encoding="utf-8"))))
+    return tuple(_imported(ast.parse(_source(name))))
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -81,9 +80,14 @@ def _file(name: str) -> Path | None:
 @cache
 def _code(name: str) -> str:
     """A digest of a module's lines that do something."""
+    return f"{name} {hashlib.blake2b(code_lines(_source(name)).encode(), digest_size=8).hexdigest()}"
+
+
+def _source(name: str) -> str:
     file = _file(name)
-    assert file is not None
-    return f"{name} {hashlib.blake2b(code_lines(file.read_text(encoding='utf-8')).encode(), digest_size=8).hexdigest()}"
+    if file is None:
+        raise ConfigError(f"{name} is no module under {ROOT}. Name one that is.")
+    return file.read_text(encoding="utf-8")
 
 
 def code_lines(source: str) -> str:
