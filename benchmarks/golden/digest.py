@@ -15,7 +15,7 @@ import torch
 TIMES = {"seconds", "core_seconds", "date"}  # what a clock gives
 ORIGIN = {"versions", "colonnade", "commit"}  # what says which tree it was
 # fields that later trees add, as the changelog says
-ANNOUNCED = {"declarations", "skills", "skills2", "skills3", "skills4"}
+ANNOUNCED = {"declarations", "allowed", "skills", "skills2", "skills3", "skills4"}
 IGNORED = frozenset(TIMES | ORIGIN | ANNOUNCED)
 
 
