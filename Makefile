@@ -28,6 +28,7 @@ lint: setup
 	$(BIN)/python -m benchmarks.gates
 	$(BIN)/deptry .
 	$(BIN)/vulture
+	$(BIN)/python -m colonnade.lab.reproduce.standing
 
 types: setup
 	$(BIN)/mypy

@@ -11,7 +11,21 @@ import typer
 from colonnade.cli.data_app import data as data_commands
 from colonnade.cli.deploy_app import export, serve
 from colonnade.cli.federate_app import federate
-from colonnade.cli.options import Active, Aligned, Bias, Data, Json, Labels, Parties, Rows, Settings, Tune, Verbose
+from colonnade.cli.options import (
+    Active,
+    Aligned,
+    Bias,
+    Data,
+    Json,
+    LabelledRows,
+    Labels,
+    LabelsDrawn,
+    Parties,
+    Rows,
+    Settings,
+    Tune,
+    Verbose,
+)
 
 _INTERRUPTED = 130  # how typer ends after Ctrl-C
 
@@ -92,6 +106,8 @@ def run(
     active: Active = None,
     rows: Rows = None,
     bias: Bias = None,
+    labels_drawn: LabelsDrawn = None,
+    labelled_rows: LabelledRows = None,
     settings: Settings = None,
     alone: Annotated[
         bool, typer.Option("--alone/--no-alone", help="Also train the active party alone, to hold the score against.")
@@ -106,9 +122,10 @@ def run(
 
     Example: colonnade run splitnn --data digits --labels 100 --set epochs=50 --out my-run
     """
+    from colonnade.cli.arguments import Arrangement
     from colonnade.cli.run import run_once
 
-    arrangement = parties, active, rows, bias
+    arrangement = Arrangement(parties, active, rows, bias, labels_drawn, labelled_rows)
     run_once(method, data, labels, aligned, seed, arrangement, settings or [], alone, out, json_, verbose)
 
 
@@ -128,6 +145,8 @@ def compare(
     active: Active = None,
     rows: Rows = None,
     bias: Bias = None,
+    labels_drawn: LabelsDrawn = None,
+    labelled_rows: LabelledRows = None,
     settings: Settings = None,
     protocol: Annotated[
         str, typer.Option(help="inductive, or transductive: the unlabelled training rows are the test rows (SSVFL).")
@@ -148,9 +167,10 @@ def compare(
 
     Example: colonnade compare --data digits --methods local,splitnn --labels 50,200 --seeds 3
     """
+    from colonnade.cli.arguments import Arrangement
     from colonnade.cli.compare import compare_methods
 
-    arrangement = parties, active, rows, bias
+    arrangement = Arrangement(parties, active, rows, bias, labels_drawn, labelled_rows)
     compare_methods(
         data, methods, labels, aligned, seeds, jobs, arrangement, settings or [], target, protocol, tune, out, json_,
         verbose,
@@ -174,6 +194,9 @@ def reproduce(
     ] = None,
     record: Annotated[bool, typer.Option("--record", help="Keep the results in results/reproduce.")] = False,
     write_docs: Annotated[bool, typer.Option("--write-docs", help="Make docs/results.md from results/.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run a random tenth of the recorded cells again, and say what differs.")
+    ] = False,
     json_: Json = None,
 ) -> None:
     """The papers' tables, claimed and measured: run a recipe, say which claims hold, and write a page.
@@ -182,6 +205,12 @@ def reproduce(
 
     Example: colonnade reproduce digits --quick
     """
+    if check:
+        from colonnade.cli.reproduce_check import check_record
+
+        others = {"--data": data, "--quick": quick, "--seeds": seeds, "--set": settings, "--record": record}
+        check_record(papers or [], table, jobs, json_, {name for name, value in others.items() if value})
+        return
     from colonnade.cli.reproduce import reproduce_tables
 
     reproduce_tables(
@@ -310,8 +339,9 @@ def advise(
     Example: colonnade advise digits --labels 100 --bytes 5MB
     """
     from colonnade.cli.advise import advise_on
+    from colonnade.cli.arguments import Arrangement
 
-    arrangement = parties, active, rows, None
+    arrangement = Arrangement(parties, active, rows)
     advise_on(data, labels, aligned, arrangement, max_bytes, seconds, epsilon, delta, seed, seeds, every, json_)
 
 
@@ -338,8 +368,9 @@ def appraise(
     Example: colonnade appraise digits --party se --labels 100
     """
     from colonnade.cli.advise import appraise_party
+    from colonnade.cli.arguments import Arrangement
 
-    arrangement = parties, active, rows, None
+    arrangement = Arrangement(parties, active, rows)
     appraise_party(data, party, labels, aligned, arrangement, epsilon, delta, seed, seeds, check, json_)
 
 

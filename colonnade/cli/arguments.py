@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from colonnade.errors import ConfigError
+from colonnade.data.labelling import LABELLED_ROWS, LABELS_DRAWN
+from colonnade.errors import ConfigError, one_of
 
-Arrangement = tuple[int | None, str | None, int | None, str | None]  # --parties, --active, --rows, --bias
+
+class Arrangement(NamedTuple):
+    """The options that say who holds what, and which rows have labels."""
+
+    parties: int | None = None
+    active: str | None = None
+    rows: int | None = None
+    bias: str | None = None
+    labels_drawn: str | None = None
+    labelled_rows: str | None = None
 
 
 def check_out(folder: Path, ours: str) -> None:
@@ -47,14 +57,17 @@ def fraction_of(text: str, problems: list[str]) -> float:
 
 def arranged(given: Arrangement, problems: list[str]) -> dict[str, Any]:
     """How the data are arranged, as a cell takes it."""
-    parties, active, rows, bias = given
-    share, _, dominant = (bias or "").partition(":")
-    found: dict[str, Any] = {"parties": parties, "active": active, "rows": rows, "bias": None}
-    if bias is not None:
+    found: dict[str, Any] = given._asdict()
+    if given.bias is not None:
+        share, _, dominant = given.bias.partition(":")
         try:
             found["bias"] = float(share), int(dominant)
         except ValueError:
-            problems.append(f"--bias must be SHARE:DOMINANT, e.g. 0.5:30. Got {bias!r}.")
+            problems.append(f"--bias must be SHARE:DOMINANT, e.g. 0.5:30. Got {given.bias!r}.")
+    if given.labels_drawn is not None:
+        one_of(problems, "--labels-drawn", given.labels_drawn, LABELS_DRAWN)
+    if given.labelled_rows is not None:
+        one_of(problems, "--labelled-rows", given.labelled_rows, LABELLED_ROWS)
     return found
 
 

@@ -19,7 +19,7 @@ from colonnade.lab.compare.tuning import best_of_tries, tries_of
 from colonnade.lab.report.kinds import KINDS, too_little
 from colonnade.lab.report.summary import Row, higher_is_better, marks, summarise
 from colonnade.lab.report.tables import target_text
-from colonnade.lab.report.text import aligned_text, bytes_text, labels_text, score_text
+from colonnade.lab.report.text import aligned_text, bytes_text, draw_in_words, labels_text, score_text
 from colonnade.lab.run.files import write_json
 from colonnade.methods._base.options.text import parse_settings
 from colonnade.methods._base.threads import Rule
@@ -107,7 +107,8 @@ def print_summary(records: list[dict[str, Any]], target: float | None = None) ->
         seeds = f", {rows[0].n} seed{'s' if rows[0].n > 1 else ''}"
     protocol = records[0]["config"].get("protocol", "inductive")
     rows_text = "test rows" if protocol == "inductive" else "unlabelled training rows, transductive protocol"
-    title = f"{records[0]['data']}: {metric} on {rows_text} ({better} is better){seeds}"
+    drawn = "".join(f", {words}" for words in draw_in_words(records[0]["config"]))
+    title = f"{records[0]['data']}: {metric} on {rows_text} ({better} is better){seeds}{drawn}"
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for heading in columns:
         table.add_column(heading, no_wrap=True, justify="left" if heading in _WORDS else "right")

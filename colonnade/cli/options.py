@@ -21,6 +21,16 @@ Bias = Annotated[
     str | None,
     typer.Option(help="SHARE:DOMINANT: two parties of as many columns; a share of the dominant ones is the host's."),
 ]
+LabelsDrawn = Annotated[
+    str | None,
+    typer.Option(
+        help="How few labels are drawn: stratified (the default: each class its share, at least one) or random."
+    ),
+]
+LabelledRows = Annotated[
+    str | None,
+    typer.Option(help="Which rows have labels: any (the default: aligned ones first) or aligned ones alone."),
+]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="An option of the method, key=value; may be repeated.")
 ]

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -13,11 +14,14 @@ from colonnade.cli.terminal import console, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.lab.compare.compare import Outcome
 from colonnade.lab.report.reproduction import CLAIM_HEADS, NUMBER_HEADS, about, claim_row, heading, number_row
+from colonnade.lab.reproduce.evidence import HOLDS, NOT_TESTABLE, REFUTED
 from colonnade.lab.reproduce.form import PAPERS
-from colonnade.lab.reproduce.kept import DOCS, RESULTS, keep, write_docs
+from colonnade.lab.reproduce.kept import RESULTS, keep, read_kept
 from colonnade.lab.reproduce.outcome import Result
 from colonnade.lab.reproduce.recipe import chosen, names, recipe
 from colonnade.lab.reproduce.reproduce import EXAMPLE, Asked, jobs_of, run_jobs, runs_of
+from colonnade.lab.reproduce.results_page import DOCS, write_docs
+from colonnade.lab.reproduce.standing import read_marks, standing
 from colonnade.lab.run.files import write_json
 from colonnade.methods._base.options.text import parse_settings
 
@@ -47,12 +51,17 @@ def reproduce_tables(
 def show_recipes() -> None:
     """The tables that can be reproduced."""
     listing = Table(title="Recipes", title_justify="left", box=None, padding=(0, 2))
-    for head in ("paper", "table", "what it shows", "data"):
+    kept = {f"{result['paper']}-{result['table']}": result for result in read_kept(RESULTS)}
+    for head in ("paper", "table", "what it shows", "data", *(["record"] if kept else [])):
         listing.add_column(head)
+    marks = read_marks(RESULTS)
     for name in names():
         made = recipe(name)
         data = ", ".join(d.name for d in made.data)
-        listing.add_row(f"{made.paper} {PAPERS[made.paper][0]}", f"[bold]{made.table}[/bold]", made.title, data)
+        record = [standing(made, kept.get(name), marks)] if kept else []
+        listing.add_row(
+            f"{made.paper} {PAPERS[made.paper][0]}", f"[bold]{made.table}[/bold]", made.title, data, *record
+        )
     console.print(listing, "")
     console.print(f"Start with: [bold]{EXAMPLE}[/bold]", soft_wrap=True)
 
@@ -89,10 +98,11 @@ def print_result(result: Result) -> None:
     if result["claims"]:
         claims = Table(box=SIMPLE_HEAD, show_edge=False)
         for head in CLAIM_HEADS:
-            claims.add_column(head, overflow="fold", no_wrap=head in ("data", "holds?"))
+            claims.add_column(head, overflow="fold", no_wrap=head == "data")
         for claim in result["claims"]:
-            says, where, holds, *rest = claim_row(claim)
-            claims.add_row(says, where, f"[{_COLOURS.get(holds, 'yellow')}]{holds}[/]", *rest)
+            says, where, verdict, *rest = claim_row(claim)
+            colour = _COLOURS.get(claim["verdict"], "yellow")
+            claims.add_row(says, where, f"[{colour}]{escape(verdict)}[/]", *(escape(cell) for cell in rest))
         console.print(claims, "")
     lines = [line for line in result["numbers"] if line["claimed"] is not None]
     if lines:
@@ -108,4 +118,4 @@ def print_result(result: Result) -> None:
         console.print(f"{more} more numbers, which the paper does not print, are on the page.", style="dim")
 
 
-_COLOURS = {"yes": "green", "no": "red", "not run": "dim", "not judged": "dim"}
+_COLOURS = {HOLDS: "green", REFUTED: "red", NOT_TESTABLE: "dim"}

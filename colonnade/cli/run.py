@@ -14,7 +14,7 @@ from colonnade.cli.terminal import bar, console, progress
 from colonnade.errors import ConfigError, raise_all
 from colonnade.lab.report.privacy import privacy_line
 from colonnade.lab.report.summary import higher_is_better
-from colonnade.lab.report.text import bytes_text
+from colonnade.lab.report.text import bytes_text, draw_in_words
 from colonnade.lab.run.cell import Cell, run_cell
 from colonnade.lab.run.files import write_json
 from colonnade.lab.run.references import references
@@ -71,6 +71,7 @@ def _print_run(record: dict[str, Any], reason: str) -> None:
     console.print(
         f"[bold]{record['method']}[/bold] on {record['data']}: {rows['train_labelled']} labelled and "
         f"{rows['train_aligned']} aligned training rows, {rows['test']} test rows"
+        f"{''.join(f', {words}' for words in draw_in_words(record['config']))}"
     )
     metric, alone, guess = record["metric"], record["references"]["alone"], record["references"]["guess"]
     table = Table(box=None, padding=(0, 2), collapse_padding=True, show_header=False)

@@ -25,7 +25,7 @@ def hosted(data: VerticalData, active: str | None) -> VerticalData:
         known = [*data.views, SERVER]
         raise ConfigError(f"active names the party {active!r}, which does not exist. {did_you_mean(active, known)}")
     order = [active] * (active in data.views) + [name for name in data.views if name != active]
-    return VerticalData.of({name: data.views[name] for name in order}, data.labels, active, data.task)
+    return VerticalData.of({name: data.views[name] for name in order}, data.labels, active, data.task, data.groups)
 
 
 def fewer(data: VerticalData, rows: int | None) -> VerticalData:
@@ -59,10 +59,8 @@ def biased(parts: Split, share: float, dominant: int, seed: int) -> Split:
     good, others = rng.permutation(order[:dominant]), rng.permutation(order[dominant:])
     mine = round(share * dominant)
     own = np.concatenate([good[:mine], others[: width // 2 - mine]])
-    return Split(
-        _divided(parts.train, own), None if parts.valid is None else _divided(parts.valid, own),
-        _divided(parts.test, own),
-    )  # fmt: skip
+    valid = None if parts.valid is None else _divided(parts.valid, own)
+    return replace(parts, train=_divided(parts.train, own), valid=valid, test=_divided(parts.test, own))
 
 
 def _columns(data: VerticalData) -> View:
@@ -97,4 +95,4 @@ def _divided(data: VerticalData, own: npt.NDArray[np.int64]) -> VerticalData:
         )
         for name, at in ((HOST, np.sort(own)), (GUEST, rest))
     }
-    return VerticalData.of(views, data.labels, HOST, data.task)
+    return VerticalData.of(views, data.labels, HOST, data.task, data.groups)

@@ -4,11 +4,14 @@
     active = "bank"                  # optional: the party with the label
     task = "binary"                  # optional: inferred from the labels
     metric = "auc"                   # optional: accuracy, auc or rmse
+    labels_drawn = "random"          # optional: stratified (each class its share of few labels) or random
+    labelled_rows = "aligned"        # optional: any, or aligned (no labels on other rows)
     [parties.bank]
     data = "bank.csv"                # .csv, .csv.gz, .tsv, .tsv.gz or .parquet, relative to the TOML file
     id = "customer"                  # rows of different parties are joined by it
     label = "default"                # at one party; an empty cell is an unlabelled row
     columns = ["age", "job"]         # optional: all others
+    group = "household"              # optional, at one party: rows that a split keeps together; no feature
     categorical = ["job"]            # optional: columns of text are categorical anyway
     [parties.shop]
     data = "shop.parquet"
@@ -22,6 +25,7 @@ reported in one error.
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
@@ -30,6 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colonnade.data.ids import shown
+from colonnade.data.labelling import LABELLED_ROWS, LABELS_DRAWN
 from colonnade.data.splits import Split, split
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import DataError, did_you_mean, raise_all
@@ -38,8 +43,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SECTIONS = ("federation", "parties", "method")
-FEDERATION = {"active": (), "task": ("binary", "multiclass", "regression"), "metric": ("accuracy", "auc", "rmse")}
-PARTY = ("data", "id", "label", "columns", "categorical")
+FEDERATION: dict[str, tuple[str, ...]] = {
+    "active": (),
+    "task": ("binary", "multiclass", "regression"),
+    "metric": ("accuracy", "auc", "rmse"),
+    "labels_drawn": LABELS_DRAWN,
+    "labelled_rows": LABELLED_ROWS,
+}
+PARTY = ("data", "id", "label", "group", "columns", "categorical")
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 KINDS = (*SEPARATORS, ".parquet")
 
@@ -55,10 +66,23 @@ class Description:
     metric: str | None
     method: str | None
     options: dict[str, Any]  # of the method
+    labels_drawn: str = "stratified"
+    labelled_rows: str = "any"
 
-    def split(self, labels: float | None = None, aligned: float = 1.0, seed: int = 0) -> Split:
-        """Training, validation and test rows; see `colonnade.data.splits.split`."""
-        return split(self.data, labels=labels, aligned=aligned, seed=seed)
+    def split(
+        self,
+        labels: float | None = None,
+        aligned: float = 1.0,
+        seed: int = 0,
+        *,
+        labels_drawn: str | None = None,
+        labelled_rows: str | None = None,
+    ) -> Split:
+        """Training, validation and test rows; see `colonnade.data.splits.split`. None: as the description says."""
+        return split(
+            self.data, labels=labels, aligned=aligned, seed=seed,
+            labels_drawn=labels_drawn or self.labels_drawn, labelled_rows=labelled_rows or self.labelled_rows,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,10 +95,17 @@ class _Party:
     label: str | None = None
     columns: list[str] | None = None
     categorical: list[str] = field(default_factory=list)
+    group: str | None = None
+
+    @property
+    def special(self) -> dict[str, str]:
+        """The columns that are no features, by the part that they play."""
+        named = {"id": self.id, "label": self.label, "group": self.group}
+        return {part: column for part, column in named.items() if column is not None}
 
     def chosen(self, present: Iterable[str]) -> list[str]:
         """The columns that are used, given those that are present."""
-        return [c for c in present if c not in (self.id, self.label)] if self.columns is None else self.columns
+        return [c for c in present if c not in self.special.values()] if self.columns is None else self.columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +134,8 @@ def read_description(path: str | Path) -> Description:
     metric = federation.get("metric")
     if metric is not None and (metric == "rmse") != (data.task == "regression"):
         raise DataError(f"{path}: metric = {metric!r} does not fit a {data.task} task. Change metric or set task.")
-    return Description(path, data, metric, method.pop("name", None), method)
+    draw = {key: federation[key] for key in ("labels_drawn", "labelled_rows") if key in federation}
+    return Description(path, data, metric, method.pop("name", None), method, **draw)
 
 
 def read_method(path: str | Path) -> tuple[str | None, dict[str, Any]]:
@@ -115,6 +147,11 @@ def read_method(path: str | Path) -> tuple[str | None, dict[str, Any]]:
 def read_table(folder: Path, name: str, entry: Any, problems: list[str]) -> OwnTable | None:
     """One party's own table, described as under [parties.NAME], for a party that sees no other's."""
     party = _party(folder, name, entry, problems)
+    if party is not None and party.group is not None:
+        problems.append(
+            f"[parties.{name}]: group is read in one process alone. Leave group = {party.group!r} out here."
+        )
+        return None
     frame = None if party is None else _table(party, problems)
     if party is None or frame is None:
         return None
@@ -168,6 +205,9 @@ def _check_federation(federation: Mapping[str, Any], parties: Mapping[str, Any],
     if not parties:
         problems.append("no party is described. Add [parties.NAME] with data and id for each party.")
         return
+    grouping = [name for name, entry in parties.items() if isinstance(entry, dict) and "group" in entry]
+    if len(grouping) > 1:
+        problems.append(f"parties {shown(grouping)} have a group each. Keep the group of one.")
     holders = [name for name, entry in parties.items() if isinstance(entry, dict) and "label" in entry]
     active = federation.get("active")
     if active is not None and active not in parties:
@@ -197,9 +237,9 @@ def _party(folder: Path, name: str, entry: Any, problems: list[str]) -> _Party |
         return None
     _check_keys(entry, PARTY, where, problems)
     before = len(problems)
-    for key in ("data", "id", "label"):
+    for key in ("data", "id", "label", "group"):
         value = entry.get(key)
-        if value is None and key != "label":
+        if value is None and key in ("data", "id"):
             what = "file" if key == "data" else "column that identifies a row"
             problems.append(f'{where}: {key} is missing. Add {key} = "…", the {what}.')
         elif value is not None and (not isinstance(value, str) or not value):
@@ -211,7 +251,9 @@ def _party(folder: Path, name: str, entry: Any, problems: list[str]) -> _Party |
     if len(problems) > before:
         return None
     columns, categorical = entry.get("columns"), entry.get("categorical", [])
-    party = _Party(name, folder / entry["data"], entry["id"], entry.get("label"), columns, categorical)
+    party = _Party(
+        name, folder / entry["data"], entry["id"], entry.get("label"), columns, categorical, entry.get("group")
+    )
     _check_columns(party, where, problems)
     return party if len(problems) == before else None
 
@@ -219,9 +261,11 @@ def _party(folder: Path, name: str, entry: Any, problems: list[str]) -> _Party |
 def _check_columns(party: _Party, where: str, problems: list[str]) -> None:
     """A column plays one part only, and categorical columns are used."""
     named = party.columns or []
-    if party.label == party.id:
-        problems.append(f"{where}: {party.id!r} is both id and label. Name two columns.")
-    for part, column in (("id", party.id), ("label", party.label)):
+    special = list(party.special.items())
+    for (part, column), (other, same) in itertools.combinations(special, 2):
+        if column == same:
+            problems.append(f"{where}: {column!r} is both {part} and {other}. Name two columns.")
+    for part, column in special:
         if column in named:
             problems.append(f"{where}: columns holds the {part} {column!r}. Take it out, it is no feature.")
         if column in party.categorical:
@@ -229,7 +273,7 @@ def _check_columns(party: _Party, where: str, problems: list[str]) -> None:
     repeated = sorted({c for c in named if named.count(c) > 1})
     if repeated:
         problems.append(f"{where}: columns names {shown(repeated)} more than once. Name each column once.")
-    unused = [c for c in party.categorical if c not in named and c not in (party.id, party.label)]
+    unused = [c for c in party.categorical if c not in named and c not in party.special.values()]
     if party.columns is not None and unused:
         problems.append(f"{where}: categorical names {shown(unused)}, which columns leaves out. Add it there.")
 
@@ -245,7 +289,7 @@ def _table(party: _Party, problems: list[str]) -> pd.DataFrame | None:
         return None
     try:
         present = _header(party.file)
-        wanted = [party.id, *([party.label] if party.label else []), *party.chosen(present)]
+        wanted = [*party.special.values(), *party.chosen(present)]
         absent = [c for c in dict.fromkeys([*wanted, *party.categorical]) if c not in present]
         for column in absent:
             problems.append(f"{where}: column {column!r} does not exist. {did_you_mean(column, present)}")
@@ -309,20 +353,24 @@ def _joined(frames: Mapping[str, pd.DataFrame], parties: Iterable[_Party]) -> di
 def _vertical(path: Path, parties: Iterable[_Party], frames: Mapping[str, pd.DataFrame], task: Any) -> VerticalData:
     views: dict[str, pd.DataFrame] = {}
     categorical: dict[str, list[str]] = {}
-    labels, active = None, None
+    labels, active, groups = None, None, None
     for party in parties:
         frame = frames[party.name]
+        if party.group is not None:
+            groups = frame[party.group].dropna()
+            frame = frame.drop(columns=party.group)
         if party.label is not None:
             active, labels = party.name, frame[party.label].dropna()
             frame = frame.drop(columns=party.label)
-        if party.label is None or len(frame.columns):
+        if (party.label is None and party.group is None) or len(frame.columns):
             views[party.name], categorical[party.name] = frame, party.categorical
     if not views:
         raise DataError(f"{path}: no party has a column besides id and label. Add a party that has some.")
     try:
         return VerticalData(
-            views, labels, active, task=task, categorical=categorical, join="id", label_only=active not in views
-        )
+            views, labels, active, task=task, categorical=categorical, join="id", label_only=active not in views,
+            groups=groups,
+        )  # fmt: skip
     except DataError as error:
         raise DataError(
             f"{path}: {error}\nIn the description, columns = […] says which columns are used, and categorical = […] "

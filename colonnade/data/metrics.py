@@ -76,6 +76,7 @@ def _by_scikit_learn(
 ) -> float:
     from sklearn.metrics import f1_score, roc_auc_score
 
+    predicted, classes = _with_unseen(truth, predicted, classes)
     if metric == "f1":
         named = classes[predicted.argmax(axis=1)]
         if len(classes) == 2:
@@ -89,6 +90,18 @@ def _by_scikit_learn(
         roc_auc_score(truth == c, predicted[:, i]) for i, c in enumerate(classes) if 0 < np.mean(truth == c) < 1
     ]
     return float(np.mean(per_class))
+
+
+def _with_unseen(
+    truth: npt.NDArray[Any], predicted: npt.NDArray[Any], classes: npt.NDArray[Any]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Probabilities and classes with those that training had no label of: never predicted, so that they are errors."""
+    unseen = np.setdiff1d(truth, classes)
+    if not len(unseen):
+        return predicted, classes
+    every = np.concatenate([classes, unseen])
+    order = np.argsort(every, kind="stable")
+    return np.pad(predicted, ((0, 0), (0, len(unseen))))[:, order], every[order]
 
 
 def scores(

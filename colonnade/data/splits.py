@@ -5,16 +5,21 @@ sees them. Validation holds at most as many labels as training, so that "few lab
 
 `labels` and `aligned` make the virtual dataset of He et al. 2022, Fig. 2, out of the training rows: a fraction of them
 is aligned, the rest stays with each party under an id that no other party knows; labels come first to aligned rows.
+How labels are drawn is told in `colonnade.data.labelling`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from colonnade.data.ids import Ids, common, locate, shown
+from colonnade.data.groups import divided, groups_of, refuse_shared_groups, whole_groups
+from colonnade.data.ids import Ids, locate, shown
+from colonnade.data.labelling import check_draw, few_labels, few_rows, warn_of_unlabelled
 from colonnade.data.labels import Labels
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError, raise_all
@@ -25,11 +30,13 @@ _LARGEST = (1 << 63) - 1  # among integer ids
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The parts of a dataset; the transductive protocol has no validation rows."""
+    """The parts of a dataset, and how labels were drawn; the transductive protocol has no validation rows."""
 
     train: VerticalData
     valid: VerticalData | None
     test: VerticalData
+    labels_drawn: str = "stratified"
+    labelled_rows: str = "any"
 
 
 def split(
@@ -39,6 +46,10 @@ def split(
     aligned: float = 1.0,
     seed: int = 0,
     test: VerticalData | None = None,
+    labels_drawn: str = "stratified",
+    labelled_rows: str = "any",
+    groups: Any = None,
+    test_share: float = TEST,
 ) -> Split:
     """Split `data` by id.
 
@@ -48,55 +59,87 @@ def split(
         aligned: fraction of the aligned training rows that stay aligned, in (0, 1].
         seed: of the draw.
         test: rows that the dataset's authors set apart; drawn from `data` when left out.
+        labels_drawn: "stratified" gives each class its share of the labels, at least one; "random" does not.
+        labelled_rows: "any" labels aligned rows first and then others; "aligned" labels no others.
+        groups: which rows belong together, as for `VerticalData`, whose own groups are used by default. All rows of a
+            group are in one part; see `colonnade.data.groups`.
+        test_share: of the labelled and aligned rows (with groups: of the groups) that are drawn for testing.
     """
-    _check(labels, aligned, seed)
+    _check(aligned, seed)
+    check_draw(labels, labels_drawn, labelled_rows)
+    if not 0 < test_share <= 0.5:
+        raise ConfigError(f"test_share must be in (0, 0.5]. Got {test_share!r}. Use e.g. {TEST} or 0.1.")
     rng = np.random.default_rng([seed, 0x5711])
     usable = np.intersect1d(data.aligned, data.labels.ids, assume_unique=True)
     if len(usable) < 10:
         raise DataError(f"{len(usable)} rows are labelled and held by all parties. A split needs at least 10.")
-    y, _ = data.labels.of(usable)
-    strata = y if data.task != "regression" else np.zeros(len(y), dtype=np.int64)
-    parts = _stratified(strata, (VALID,) if test is not None else (VALID, TEST), rng)
+    data = data if groups is None else data.grouped(groups)
+    parts = _parts(data, usable, (VALID,) if test is not None else (VALID, test_share), rng)
     if not all(len(part) for part in parts):
         raise DataError(
             f"{len(usable)} rows are labelled and held by all parties, but no class has the 3 that a split needs. "
             f"Label more rows."
         )
     held = np.concatenate(parts)
-    train = _without(data, usable[held])
+    taken_out = usable[held] if data.groups is None else whole_groups(data.groups, usable[held])
+    train = _without(data, taken_out)
     if test is not None:
         _refuse_shared_rows(data, test)
+        refuse_shared_groups(data, test, "test")
     else:
         test = data.only(np.sort(usable[parts[1]]))
     valid = data.only(np.sort(usable[parts[0]]))
     taken = np.concatenate([view.ids for part in (data, test) for view in part.views.values()])
-    train = _few_labels(_partly_aligned(train, aligned, rng, taken), labels, rng)
-    return Split(train, _at_most(valid, len(train.labels), rng), test)
+    train = few_labels(_partly_aligned(train, aligned, rng, taken), labels, rng, labels_drawn, labelled_rows)
+    warn_of_unlabelled(np.union1d(data.classes, test.classes), train, labels_drawn)
+    valid = few_rows(valid, len(train.labels), rng, labels_drawn)
+    return Split(train, valid, test, labels_drawn, labelled_rows)
 
 
-def transductive(data: VerticalData, *, labels: float, seed: int = 0) -> Split:
+def transductive(
+    data: VerticalData,
+    *,
+    labels: float,
+    seed: int = 0,
+    labels_drawn: str = "stratified",
+    labelled_rows: str = "any",
+) -> Split:
     """The protocol of Zhang et al. 2024: all rows take part in training, and those without a label are the test rows.
 
-    There are no validation rows. A score under this protocol must not stand beside one of `split`.
+    There are no validation rows. A score under this protocol must not stand beside one of `split`. The paper draws
+    labels at random, which is `labels_drawn="random"`.
     """
-    _check(labels, 1.0, seed)
+    _check(1.0, seed)
+    check_draw(labels, labels_drawn, labelled_rows)
+    if data.groups is not None:
+        raise ConfigError(
+            "the transductive protocol tests on rows that take part in training, so that groups would be "
+            "on both sides. Use the inductive protocol, or data without groups."
+        )
     rng = np.random.default_rng([seed, 0x7245])
-    train = _few_labels(data, labels, rng)
+    train = few_labels(data, labels, rng, labels_drawn, labelled_rows)
     hidden = np.setdiff1d(data.labels.ids, train.labels.ids, assume_unique=True)
     if len(hidden) == 0:
         raise ConfigError(f"labels={labels:g} leaves no row without a label to test on. Ask for fewer.")
-    return Split(train, None, data.only(np.sort(hidden)))
+    warn_of_unlabelled(data.classes, train, labels_drawn)
+    return Split(train, None, data.only(np.sort(hidden)), labels_drawn, labelled_rows)
 
 
-def _check(labels: float | None, aligned: float, seed: int) -> None:
+def _check(aligned: float, seed: int) -> None:
     if seed < 0:
         raise ConfigError(f"seed must be a whole number of at least 0. Got {seed!r}.")
     if not 0 < aligned <= 1:
         raise ConfigError(f"aligned must be in (0, 1]. Got {aligned!r}. Use 1.0 when every row is held by all parties.")
-    if labels is not None and not (0 < labels <= 1 or (1 < labels < np.inf and labels == int(labels))):
-        raise ConfigError(
-            f"labels must be a number of rows or a fraction in (0, 1]. Got {labels!r}. Use e.g. 100 or 0.05."
-        )
+
+
+def _parts(
+    data: VerticalData, usable: Ids, fractions: tuple[float, ...], rng: np.random.Generator
+) -> list[npt.NDArray[np.int64]]:
+    """Positions among `usable`, one array per fraction: by class, or whole groups."""
+    if data.groups is not None:
+        return divided(groups_of(data.groups, usable), fractions, rng)
+    y, _ = data.labels.of(usable)
+    return _stratified(y if data.task != "regression" else np.zeros(len(y), dtype=np.int64), fractions, rng)
 
 
 def _stratified(
@@ -129,7 +172,8 @@ def _refuse_shared_rows(data: VerticalData, test: VerticalData) -> None:
 def _without(data: VerticalData, ids: Ids) -> VerticalData:
     views = {name: view.take(np.flatnonzero(locate(ids, view.ids) < 0)) for name, view in data.views.items()}
     labels = data.labels.take(np.flatnonzero(locate(ids, data.labels.ids) < 0))
-    return VerticalData.of(views, labels, data.active, data.task)
+    groups = None if data.groups is None else data.groups.take(np.flatnonzero(locate(ids, data.groups.ids) < 0))
+    return VerticalData.of(views, labels, data.active, data.task, groups)
 
 
 def _partly_aligned(data: VerticalData, fraction: float, rng: np.random.Generator, taken: Ids) -> VerticalData:
@@ -147,12 +191,17 @@ def _partly_aligned(data: VerticalData, fraction: float, rng: np.random.Generato
         for (name, view), ids in zip(data.views.items(), fresh, strict=True)
     }
     views = {name: view.with_ids(renamed[name]) for name, view in data.views.items()}
-    if data.active in renamed:
-        at = locate(data.views[data.active].ids, data.labels.ids)
-        labels = Labels(renamed[data.active][at[at >= 0]], data.labels.values[at >= 0])
-    else:  # a party with labels only knows them under the common ids
-        labels = data.labels.take(np.flatnonzero(locate(keep, data.labels.ids) >= 0))
-    return VerticalData.of(views, labels, data.active, data.task)
+    labels = _renamed(data.labels, data, keep, renamed)
+    groups = None if data.groups is None else _renamed(data.groups, data, keep, renamed)
+    return VerticalData.of(views, labels, data.active, data.task, groups)
+
+
+def _renamed(values: Labels, data: VerticalData, keep: Ids, renamed: Mapping[str, Ids]) -> Labels:
+    """Labels or groups under the active party's new ids; a party with labels only knows the common ids alone."""
+    if data.active not in renamed:
+        return values.take(np.flatnonzero(locate(keep, values.ids) >= 0))
+    at = locate(data.views[data.active].ids, values.ids)
+    return Labels(renamed[data.active][at[at >= 0]], values.values[at >= 0])
 
 
 def _private_ids(ids: list[Ids], taken: Ids) -> list[Ids]:
@@ -171,52 +220,3 @@ def _private_ids(ids: list[Ids], taken: Ids) -> list[Ids]:
         out.append(start + ranks)
         start += len(own)
     return out
-
-
-def _few_labels(data: VerticalData, labels: float | None, rng: np.random.Generator) -> VerticalData:
-    """Keep some labels: stratified, every class at least once, aligned rows first."""
-    if labels is None:
-        return data
-    own = data.views.get(data.active)
-    total = len(own) if own is not None else len(data.aligned)
-    wanted = int(labels) if labels > 1 else max(1, round(labels * total))
-    if wanted >= len(data.labels):
-        if labels > 1 and wanted > len(data.labels):
-            raise ConfigError(
-                f"labels={wanted} asks for more than the {len(data.labels)} labelled training rows there are."
-            )
-        return data
-    strata = data.labels.values if data.task != "regression" else np.zeros(len(data.labels), dtype=np.int64)
-    classes = len(np.unique(strata))
-    if wanted < classes:
-        raise ConfigError(
-            f"labels={labels:g} gives {wanted} labelled rows for {classes} classes. Ask for {classes} or more."
-        )
-    is_aligned = locate(common([v.ids for v in data.views.values()]), data.labels.ids) >= 0
-    order = rng.permutation(len(strata))
-    order = order[np.argsort(~is_aligned[order], kind="stable")]  # aligned rows first
-    chosen = _quota(strata[order], wanted)
-    return VerticalData.of(data.views, data.labels.take(np.sort(order[chosen])), data.active, data.task)
-
-
-def _quota(strata: npt.NDArray[np.generic], wanted: int) -> npt.NDArray[np.int64]:
-    """The first rows of each stratum, its share of `wanted`, at least one; largest remainders get what is left."""
-    values, inverse, counts = np.unique(strata, return_inverse=True, return_counts=True)
-    share = wanted * counts / counts.sum()
-    take = np.maximum(np.floor(share).astype(np.int64), 1)
-    while take.sum() > wanted:
-        take[np.argmax(np.where(take > 1, take - share, -np.inf))] -= 1
-    for i in np.argsort(take - share, kind="stable"):
-        if take.sum() < wanted:
-            take[i] += 1
-    return np.concatenate([np.flatnonzero(inverse == i)[: take[i]] for i in range(len(values))])
-
-
-def _at_most(data: VerticalData, labels: int, rng: np.random.Generator) -> VerticalData:
-    """Validation rows: no more of them than training has labels."""
-    if len(data.labels) <= labels:
-        return data
-    strata = data.labels.values if data.task != "regression" else np.zeros(len(data.labels), dtype=np.int64)
-    order = rng.permutation(len(strata))
-    chosen = order[_quota(strata[order], labels)] if labels >= len(np.unique(strata)) else order[:labels]
-    return data.only(np.sort(data.labels.ids[chosen]))

@@ -39,12 +39,15 @@ class VerticalData:
         join: "id" joins rows by the index, also where it is 0, 1, 2, …; "position" joins row k of every table. By
             default rows are joined by id, and tables whose index nobody set are refused.
         label_only: whether `active` is a party with labels and no columns, under a name other than "server".
+        groups: which rows belong together, e.g. the patient of each: a Series by id, `(array, ids)`, or an array in the
+            row order of the active party's view. A split puts all rows of a group on one side.
     """
 
     views: dict[str, View]
     labels: Labels
     active: str
     task: Task
+    groups: Labels | None = None
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class VerticalData:
         categorical: Mapping[str, Sequence[str]] | None = None,
         join: Join | None = None,
         label_only: bool = False,
+        groups: Any = None,
     ) -> None:
         check_task(task)
         check_join(join)
@@ -92,6 +96,8 @@ class VerticalData:
         self._look_for_label(str(getattr(labels, "name", "")))
         if self.task == "regression":
             self.labels = Labels(self.labels.ids, self.labels.values.astype(np.float64))
+        if groups is not None:
+            self.groups = self.grouped(groups).groups
 
     def _look_for_label(self, name: str) -> None:
         """Refuse the label among the active party's columns; warn once of columns that nearly are it."""
@@ -132,10 +138,10 @@ class VerticalData:
         )  # fmt: skip
 
     @classmethod
-    def of(cls, views: dict[str, View], labels: Labels, active: str, task: Task) -> Self:
+    def of(cls, views: dict[str, View], labels: Labels, active: str, task: Task, groups: Labels | None = None) -> Self:
         """Data from parts that were checked before, e.g. rows of checked data."""
         data = cls.__new__(cls)
-        data.views, data.labels, data.active, data.task = views, labels, active, task
+        data.views, data.labels, data.active, data.task, data.groups = views, labels, active, task, groups
         return data
 
     @property
@@ -160,7 +166,20 @@ class VerticalData:
             at = locate(view.ids, ids)
             views[name] = view.take(at[at >= 0])
         at = locate(self.labels.ids, ids)
-        return VerticalData.of(views, self.labels.take(at[at >= 0]), self.active, self.task)
+        groups = None if self.groups is None else self.groups.take(np.flatnonzero(locate(ids, self.groups.ids) >= 0))
+        return VerticalData.of(views, self.labels.take(at[at >= 0]), self.active, self.task, groups)
+
+    def labelled(self, labels: Labels) -> VerticalData:
+        """The same rows with these labels alone."""
+        return VerticalData.of(self.views, labels, self.active, self.task, self.groups)
+
+    def grouped(self, groups: Any) -> VerticalData:
+        """The same rows, and which of them belong together; as for `VerticalData`."""
+        problems: list[str] = []
+        view = self.views.get(self.active)
+        found = as_labels(groups, None if view is None else view.ids, "groups", problems)
+        raise_all(problems, DataError, "The groups cannot be used")
+        return VerticalData.of(self.views, self.labels, self.active, self.task, found)
 
     def __repr__(self) -> str:
         rows = ", ".join(

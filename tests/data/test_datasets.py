@@ -31,6 +31,7 @@ ROWS = {  # rows of the split data, official test rows or None
     "superconduct": (21263, None),
     "ujiindoorloc": (19937, 1111),
     "ujiindoorloc-longitude": (19937, 1111),
+    "ujiindoorloc-all": (21048, None),
     "credit_default": (30000, None),
     "adult": (32561, 16281),
     "criteo": (20000, None),
@@ -88,10 +89,10 @@ def test_a_split_has_the_rows_parties_and_labels_that_were_asked_for(name):
     assert {part.task for part in (parts.train, parts.valid, parts.test)} == {one.task}
     assert len(parts.train.labels) == 60
     assert 0 < len(parts.valid.labels) <= 60
-    test = official or round(0.2 * rows)
+    test = official or round(one.test_share * rows)
     assert abs(len(parts.test.aligned) - test) <= (0 if official else 11)
     assert len(parts.test.labels) == len(parts.test.aligned)
-    assert abs(len(parts.train.aligned) - (rows * 0.8 if official else rows * 0.6)) <= 22
+    assert abs(len(parts.train.aligned) - (rows * 0.8 if official else rows * (0.8 - one.test_share))) <= 22
     for party in parts.train.views:
         for one_part, other in itertools.combinations((parts.train, parts.valid, parts.test), 2):
             assert len(np.intersect1d(one_part.views[party].ids, other.views[party].ids)) == 0
@@ -139,6 +140,15 @@ def test_official_test_rows_have_the_columns_of_the_training_rows():
     assert sum(widths) == 465 and widths == [view.width for view in parts.test.views.values()]
     assert max(view.x.max() for view in parts.train.views.values()) == 0
     assert min(view.x.min() for view in parts.test.views.values()) == -105
+
+
+def test_all_of_ujiindoorloc_is_split_nine_to_one():
+    parts = there("ujiindoorloc-all")()
+    rows = len(parts.test.labels)
+    assert rows == 2105 and len(parts.train.aligned) == 21048 - rows - round(0.2 * 21048)
+    columns = [name for view in parts.train.views.values() for name in view.columns]
+    assert len(columns) == 528 and "LATITUDE" in columns and "LONGITUDE" not in columns
+    assert parts.train.labels.values.min() >= 0 and parts.train.labels.values.max() <= 1
 
 
 def test_images_stay_bytes():

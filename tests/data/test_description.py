@@ -53,6 +53,16 @@ def test_csv_and_parquet(folder):
     assert len(one.data.labels) == 50 and one.data.labels.values.dtype.kind == "i"
 
 
+@pytest.mark.filterwarnings("ignore:class")
+def test_a_description_says_how_labels_are_drawn(folder):
+    one = described(folder, '[federation]\nlabels_drawn = "random"\nlabelled_rows = "aligned"\n' + BANK + SHOP)
+    parts = one.split(labels=4)
+    assert (parts.labels_drawn, parts.labelled_rows) == ("random", "aligned")
+    assert one.split(labels=4, labels_drawn="stratified").labels_drawn == "stratified"  # what is asked for wins
+    text = refused(folder, '[federation]\nlabels_drawn = "fair"\n' + BANK + SHOP)
+    assert "labels_drawn must be 'stratified' or 'random'. Got 'fair'." in text
+
+
 def test_what_may_be_left_out(folder):
     one = described(folder, SHOP + BANK + 'columns = ["job"]\n')
     assert (one.metric, one.method, one.options) == (None, None, {})

@@ -152,6 +152,13 @@ def test_bhi_pairs_patches_of_one_patient_with_the_same_label(root: Path) -> Non
     assert (other.views["patch1"].x != data.views["patch1"].x).any()
 
 
+def test_bhi_knows_the_patient_of_each_row(root: Path) -> None:
+    write_bhi(root)
+    data = bhi().load()
+    patients = data.views["patch1"].x[:, 0, 0, 0].astype(int) % 100 // 10
+    assert data.groups is not None and data.groups.values.astype(int).tolist() == patients.tolist()
+
+
 def test_bhi_leaves_out_what_the_border_cut_short_and_refuses_what_is_too_large(root: Path) -> None:
     write_bhi(root)
     save(root / "bhi/8/1/8_idx5_x51_y51_class1.png", size=(50, 23))

@@ -85,3 +85,12 @@ def test_metrics_fit_their_tasks() -> None:
         check_metric("auc", "regression")
     with pytest.raises(ConfigError, match=r"metric must be one of accuracy, f1, auc for a binary task\. Got 'acc'\."):
         check_metric("acc", "binary")
+
+
+def test_a_class_that_training_lacked_counts_as_errors() -> None:
+    truth, classes = np.array([0, 0, 2, 2, 1, 1]), np.array([0, 2])
+    p = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [1, 0], [0, 1]])
+    found = scores(truth, p, classes, "multiclass")
+    assert found["accuracy"] == pytest.approx(4 / 6)
+    assert found["f1"] == pytest.approx((0.8 + 0.8 + 0) / 3)
+    assert found["auc"] == pytest.approx((0.875 + 0.875 + 0.5) / 3)

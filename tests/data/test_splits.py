@@ -92,12 +92,13 @@ settings_of_a_split = st.fixed_dictionaries(
     st.integers(0, 5),
     st.booleans(),
 )
+@pytest.mark.filterwarnings("ignore:class")  # a server loses the labels of rows that are not aligned
 def test_parts_share_no_row(made: dict[str, Any], labels: Any, aligned: float, seed: int, official: bool) -> None:
     data = federation(**made)
     labels = None if made["active"] else labels  # a party without columns has labels of aligned rows only
     test = None
     if official:
-        apart = data.aligned[:10]
+        apart = np.intersect1d(data.aligned, data.labels.ids)[:10]  # test rows have labels
         test, data = data.only(apart), drop(data, apart)
     parts = cn.split(data, labels=labels, aligned=aligned, seed=seed, test=test)
     assert_apart(parts)
@@ -317,3 +318,10 @@ def test_an_official_test_set_must_have_ids_of_its_own() -> None:
     data, test = cn.VerticalData({"a": x, "b": x}, np.arange(50) % 2), cn.VerticalData({"a": x[:9]}, np.arange(9) % 2)
     with pytest.raises(cn.DataError, match=r"party 'a': 9 test rows have the id of another row, e\.g\. 0, 1, 2, …"):
         cn.split(data, test=test)
+
+
+def test_the_share_of_test_rows_can_be_chosen() -> None:
+    data = federation(rows=100, extra=0, classes=2)
+    assert len(cn.split(data, test_share=0.1).test.labels) == 10
+    with pytest.raises(cn.ConfigError, match=r"test_share must be in \(0, 0\.5\]\. Got 0"):
+        cn.split(data, test_share=0)

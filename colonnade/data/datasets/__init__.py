@@ -29,6 +29,7 @@ from colonnade.data.datasets.tabular import (
     PHISHING,
     SUPERCONDUCT,
     UJIINDOORLOC,
+    UJIINDOORLOC_ALL,
     UJIINDOORLOC_LONGITUDE,
 )
 from colonnade.errors import ConfigError, did_you_mean
@@ -50,6 +51,7 @@ DATASETS: dict[str, Dataset] = {
     "superconduct": SUPERCONDUCT,
     "ujiindoorloc": UJIINDOORLOC,
     "ujiindoorloc-longitude": UJIINDOORLOC_LONGITUDE,
+    "ujiindoorloc-all": UJIINDOORLOC_ALL,
     "credit_default": CREDIT_DEFAULT,
     "adult": ADULT,
     "criteo": CRITEO,

@@ -24,13 +24,14 @@ def read_bhi(parties: int, folder: Path, *, seed: int = 0) -> VerticalData:
     """Pairs of patches of one patient with the same label; parties patch1 and patch2, (N, 3, 50, 50) each. BHI.
 
     Who is paired with whom is drawn with `seed`; of an odd number one patch is left over. Patches that the slide's
-    border cut short are left out. A patient's rows may fall on both sides of a split, as in the papers.
+    border cut short are left out. The rows of a patient are a group: a split puts them on one side (000, App. B).
     """
     groups = {group: _whole(paths) for group, paths in _patches(folder).items()}
-    pairs, y = _pairs(groups, seed)
+    pairs, y, patients = _pairs(groups, seed)
     report([] if pairs else [f"no patient in {folder} has two patches with the same label."], "dataset 'bhi'")
     first, second = (read_pictures([pair[k] for pair in pairs], "RGB", size=(EDGE, EDGE)) for k in (0, 1))
-    return VerticalData({"patch1": first, "patch2": second}, np.array(y, dtype=np.int64), task="binary")
+    views = {"patch1": first, "patch2": second}
+    return VerticalData(views, np.array(y, dtype=np.int64), task="binary", groups=np.array(patients))
 
 
 def _patches(folder: Path) -> dict[Group, list[Path]]:
@@ -64,16 +65,19 @@ def _whole(paths: list[Path]) -> list[Path]:
     return [path for path in paths if min(size_of(path)) >= EDGE]
 
 
-def _pairs(groups: dict[Group, list[Path]], seed: int) -> tuple[list[tuple[Path, Path]], list[int]]:
+def _pairs(groups: dict[Group, list[Path]], seed: int) -> tuple[list[tuple[Path, Path]], list[int], list[str]]:
+    """Pairs of files, and of each pair the label and the patient."""
     rng = np.random.default_rng([seed, 0xB41])
     pairs: list[tuple[Path, Path]] = []
     y: list[int] = []
-    for (_, label), paths in groups.items():
+    patients: list[str] = []
+    for (patient, label), paths in groups.items():
         order = rng.permutation(len(paths)).tolist()
         drawn = [(paths[a], paths[b]) for a, b in zip(order[0::2], order[1::2], strict=False)]
         pairs += drawn
         y += [label] * len(drawn)
-    return pairs, y
+        patients += [patient] * len(drawn)
+    return pairs, y, patients
 
 
 def bhi(seed: int = 0) -> Downloaded:

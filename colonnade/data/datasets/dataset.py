@@ -19,7 +19,7 @@ import numpy as np
 from colonnade.data.arrange import fewer, hosted
 from colonnade.data.datasets.place import VARIABLE, chosen_by, data_folder
 from colonnade.data.labels import Labels, Task
-from colonnade.data.splits import Split, split
+from colonnade.data.splits import TEST, Split, split
 from colonnade.data.vertical import VerticalData
 from colonnade.data.view import View
 from colonnade.errors import ColonnadeError, ConfigError, DataError, MissingDependencyError
@@ -48,6 +48,7 @@ class Dataset:
     files: tuple[str, ...] = ()  # relative to the data folder; empty: scikit-learn brings the data
     default_parties: int = 2
     party_numbers: tuple[int, ...] | None = None  # the numbers of parties that make sense; None: 2 … number of columns
+    test_share: float = TEST  # of the rows that are drawn for testing, where no test rows are set apart
 
     def available(self) -> bool:
         """Whether all files are there."""
@@ -84,6 +85,8 @@ class Dataset:
         parties: int | None = None,
         active: str | None = None,
         rows: int | None = None,
+        labels_drawn: str = "stratified",
+        labelled_rows: str = "any",
     ) -> Split:
         """Training, validation and test rows; an official test set is the test part.
 
@@ -94,9 +97,14 @@ class Dataset:
             parties: number of parties, where the data set can be divided differently.
             active: the party that holds the labels, or `server` for one without columns; the data set's own by default.
             rows: at most so many, of the official test rows too.
+            labels_drawn: "stratified" or "random"; see `colonnade.data.splits.split`.
+            labelled_rows: "any" or "aligned"; see there.
         """
         data, test = self.arranged(parties, active, rows)
-        return split(data, labels=labels, aligned=aligned, seed=seed, test=test)
+        return split(
+            data, labels=labels, aligned=aligned, seed=seed, test=test, test_share=self.test_share,
+            labels_drawn=labels_drawn, labelled_rows=labelled_rows,
+        )  # fmt: skip
 
     def _rows(self, parties: int | None) -> Rows:
         number = self._number(parties)
@@ -158,11 +166,12 @@ def joined(first: VerticalData, second: VerticalData | None) -> VerticalData:
     if second is None:
         return first
     views = {name: _stacked(view, second.views[name]) for name, view in first.views.items()}
-    labels = Labels(
-        np.concatenate([first.labels.ids, second.labels.ids]),
-        np.concatenate([first.labels.values, second.labels.values]),
-    )
-    return VerticalData.of(views, labels, first.active, first.task)
+    groups = None if first.groups is None or second.groups is None else _joined(first.groups, second.groups)
+    return VerticalData.of(views, _joined(first.labels, second.labels), first.active, first.task, groups)
+
+
+def _joined(first: Labels, second: Labels) -> Labels:
+    return Labels(np.concatenate([first.ids, second.ids]), np.concatenate([first.values, second.values]))
 
 
 def _stacked(first: View, second: View) -> View:

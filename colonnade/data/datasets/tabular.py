@@ -103,6 +103,24 @@ def read_ujiindoorloc(
     return apart(VerticalData(views, y), len(first))
 
 
+def read_ujiindoorloc_all(parties: int, train: Path, validation: Path) -> VerticalData:
+    """All 21,048 fingerprints with every column but the longitude, which is the target; parties hold blocks.
+
+    Wu et al. 2022 count 529 features, which is every column of the file, the target included.
+    """
+    import pandas as pd
+
+    frame = pd.concat([pd.read_csv(train), pd.read_csv(validation)], ignore_index=True)
+    target = (frame.pop("LONGITUDE").to_numpy(dtype=np.float64) - WEST) / (EAST - WEST)
+    names = [str(c) for c in frame.columns]
+    values = frame.to_numpy(dtype=np.float64)
+    points = np.array([name.startswith("WAP") for name in names])
+    values[:, points] = np.where(values[:, points] == 100, NOT_HEARD, values[:, points])
+    first = values[:, names.index("TIMESTAMP")].min()
+    values[:, names.index("TIMESTAMP")] -= first  # seconds since the first, which float32 tells apart
+    return VerticalData(blocks(numeric(values, names), parties), target, task="regression")
+
+
 PHISHING = Dataset(
     name="phishing",
     title="phishing or honest web sites",
@@ -169,4 +187,14 @@ UJIINDOORLOC_LONGITUDE = replace(
     task="regression",
     metric="rmse",
     read=partial(read_ujiindoorloc, longitude=True),
+)
+
+UJIINDOORLOC_ALL = replace(
+    UJIINDOORLOC_LONGITUDE,
+    name="ujiindoorloc-all",
+    title="position from west to east by all other columns, both files together (Wu et al. 2022)",
+    parties="block1, block2, …: contiguous blocks of all columns but the longitude",
+    source="UCI 310, UJIIndoorLoc; both files, of which a tenth of the rows is the test set",
+    read=read_ujiindoorloc_all,
+    test_share=0.1,
 )

@@ -39,6 +39,8 @@ def grid(
     active: str | None = None,
     rows: int | None = None,
     bias: tuple[float, int] | None = None,
+    labels_drawn: str | None = None,
+    labelled_rows: str | None = None,
 ) -> list[Cell]:
     """All cells of a comparison, checked before the first one runs.
 
@@ -51,7 +53,9 @@ def grid(
         for value in dict.fromkeys(v for v in values if list(values).count(v) > 1)
     ]
     raise_all(repeated, ConfigError, "compare")
-    arrangement: dict[str, Any] = {"active": active, "rows": rows, "bias": bias}
+    arrangement: dict[str, Any] = {
+        "active": active, "rows": rows, "bias": bias, "labels_drawn": labels_drawn, "labelled_rows": labelled_rows,
+    }  # fmt: skip
     cells = [
         Cell(method, data, n, fraction, seed, parties, per_method[method], protocol=protocol, **arrangement)
         for n, fraction, seed, method in itertools.product(labels, aligned, range(seeds), methods)

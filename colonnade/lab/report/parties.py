@@ -10,7 +10,7 @@ from colonnade.data.datasets import DATASETS
 from colonnade.data.vertical import VerticalData
 from colonnade.lab.report.palette import COLOURS
 from colonnade.lab.report.summary import aligned_of
-from colonnade.lab.report.text import listed
+from colonnade.lab.report.text import draw_in_words, listed
 
 _PIXEL = re.compile(r"r(\d+)c(\d+)")  # how a column is named that is a pixel
 _SIZE, _GAP = 12, 14  # of a pixel, and between the pieces of two parties
@@ -24,7 +24,8 @@ def parties_in_words(records: list[dict[str, Any]]) -> str:
     if len(names) < 2:
         return ""
     rows = "partly the same rows" if any(_is_partly_aligned(record) for record in records) else "the same rows"
-    return f'<p class="verdict">{_holders(names, active, rows)}</p>'
+    drawn = "".join(f" {words.capitalize()}." for words in draw_in_words(records[0]["config"]))
+    return f'<p class="verdict">{_holders(names, active, rows)}{drawn}</p>'
 
 
 def parties_picture(records: list[dict[str, Any]]) -> str:

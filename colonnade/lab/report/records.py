@@ -186,6 +186,10 @@ def check_together(records: list[Record], names: list[str]) -> list[str]:
     protocols = sorted({str(record["config"].get("protocol", "inductive")) for record in records})
     if len(protocols) > 1:
         problems.append(f"one report has one protocol. Got {', '.join(protocols)}. Keep one per folder.")
+    for key, default in (("labels_drawn", "stratified"), ("labelled_rows", "any")):
+        found = sorted({str(record["config"].get(key, default)) for record in records})
+        if len(found) > 1:
+            problems.append(f"one report has one {key}. Got {', '.join(found)}. Keep one per folder.")
     for key in ("data", "metric"):
         found = sorted({record[key] for record in records})
         if len(found) > 1:

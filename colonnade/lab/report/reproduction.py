@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from colonnade.lab.report.text import bytes_text, score_text, seconds_text
+from colonnade.lab.report.text import bytes_text, draw_in_words, score_text, seconds_text
 
 Result = Mapping[str, Any]  # what `bench.outcome.result_of` gives
 
-CLAIM_HEADS = ("claim", "data", "holds?", "difference", "beyond chance", "n")
-NUMBER_HEADS = ("data", "method", "setting", "claimed", "measured", "difference", "holds?", "sent", "seconds")
+CLAIM_HEADS = ("claim", "data", "verdict", "difference", "beyond chance", "q", "n")
+NUMBER_HEADS = ("data", "method", "setting", "claimed", "measured", "difference", "verdict", "sent", "seconds")
+NOT_TESTABLE = "not testable here"
 _IN_BYTES = ("bytes", "bytes-to")
 
 
@@ -25,29 +26,45 @@ def heading(result: Result) -> str:
 
 def claim_row(claim: Mapping[str, Any]) -> tuple[str, ...]:
     """One claim on one data set."""
-    pairs = claim["pairs"]
-    for_it, against = claim["certain"]
-    tested = sum(pair["p"] is not None for pair in pairs)
+    for_it, against, tested = claim["beyond"]
     beyond = f"{for_it} for, {against} against, of {tested}" if tested else "not tested"
-    seeds = sorted({pair["n"] for pair in pairs})
+    seeds = sorted({pair["n"] for pair in claim["pairs"]})
     count = "" if not seeds else str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}-{seeds[-1]}"
-    return claim["says"], claim["data"], claim["holds"], _spread(claim), beyond, count
+    q = "" if claim["q"] is None else f"{claim['q']:.3f}"
+    return claim["says"], claim["data"], verdict_text(claim), _spread(claim), beyond, q, count
+
+
+def verdict_text(judged: Mapping[str, Any]) -> str:
+    """A verdict, with the reason where nothing can be tested; † where the correction for many claims took it back."""
+    if judged["verdict"] == NOT_TESTABLE:
+        return f"{NOT_TESTABLE}: {judged['why']}"
+    return f"{judged['verdict']} †" if judged["why"] else str(judged["verdict"])
 
 
 def _spread(claim: Mapping[str, Any]) -> str:
-    """The differences of a claim's comparisons, smallest to largest; positive ones speak for it."""
-    found = sorted(float(pair["difference"]) for pair in claim["pairs"] if pair["difference"] != "nan")
+    """The difference of one comparison with its interval; of several, the smallest and the largest."""
+    pairs = [pair for pair in claim["pairs"] if pair["difference"] != "nan"]
+    found = sorted(pairs, key=lambda pair: float(pair["difference"]))
     if not found:
         return ""
-    ends = [found[0]] if len(found) == 1 else [found[0], found[-1]]
-    return " to ".join(_difference(value, claim["measure"], claim["check"]) for value in ends)
+    if len(found) > 1:
+        return " to ".join(_gap(pair, claim, "difference") for pair in (found[0], found[-1]))
+    one = found[0]
+    interval = f" [{_gap(one, claim, 'low')}, {_gap(one, claim, 'high')}]" if one["low"] is not None else ""
+    return _gap(one, claim, "difference") + interval
 
 
-def _difference(value: float, measure: str, check: str = "") -> str:
+def _gap(pair: Mapping[str, Any], claim: Mapping[str, Any], end: str) -> str:
+    value = float(pair[end])
+    if pair.get("unit") == "times":
+        least = "at least " if end == "difference" and pair.get("at_least") else ""
+        return f"{least}{value:.3g} times"
+    return _difference(value, claim["measure"])
+
+
+def _difference(value: float, measure: str) -> str:
     if math.isinf(value):
         return "the other never" if value > 0 else "never reached"
-    if check == "reach":
-        return f"{value:.3g} times"
     if measure in _IN_BYTES:
         return ("+" if value >= 0 else "-") + bytes_text(abs(value))
     if measure == "seconds":
@@ -68,7 +85,12 @@ def number_row(line: Mapping[str, Any]) -> tuple[str, ...]:
     sent = (bytes_text(line["bytes"]) if line["bytes"] else "nothing") if "bytes" in line else ""
     seconds = seconds_text(line["seconds"]) if "seconds" in line else ""
     method = f"{line['method']} (`{line['run']}`)" + (" *" if line["ours"] else "")
-    return line["data"], method, setting, claimed, measured, gap, line["holds"], sent, seconds
+    return line["data"], method, setting, claimed, measured, gap, _print_text(line), sent, seconds
+
+
+def _print_text(line: Mapping[str, Any]) -> str:
+    """The verdict beside a print; the reason alone where nothing can be tested."""
+    return str(line["why"] if line["verdict"] == NOT_TESTABLE else line["verdict"])
 
 
 def _here(line: Mapping[str, Any], axis: str) -> str:
@@ -83,13 +105,19 @@ def _value(value: float, std: float | None, measure: str) -> str:
     return score_text(value, std)
 
 
-def markdown(result: Result) -> str:
-    """The whole table."""
+def markdown(result: Result, remarks: Sequence[str] = ()) -> str:
+    """The whole table.
+
+    Args:
+        result: of a recipe.
+        remarks: what the measurement shows, in words.
+    """
     parts = [f"# {heading(result)}", "", about(result), ""]
     parts += differences(result)
     if result["claims"]:
         rows = [claim_row(claim) for claim in result["claims"]]
         parts += ["## Which claims hold", "", *pipes(CLAIM_HEADS, rows), "", READ_CLAIMS, ""]
+        parts += [f"- {text}" for text in remarks] + [""] * bool(remarks)
     if result["numbers"]:
         rows = [number_row(line) for line in result["numbers"]]
         parts += ["## Numbers", "", *pipes(NUMBER_HEADS, rows), "", _read_numbers(result), ""]
@@ -98,16 +126,21 @@ def markdown(result: Result) -> str:
 
 
 READ_CLAIMS = (
-    "Difference: of means over seeds, over all comparisons that the claim makes, smallest to largest; positive speaks "
-    "for the claim. Beyond chance: comparisons with p < 0.05 in a paired t-test over the n seeds, which share their "
-    "rows; of many comparisons, one in twenty is so by luck."
+    "Verdict: *holds* where the 95 % interval of every comparison is above the margin that the claim asks for; "
+    "*refuted* where one is wholly below it; *no difference* where all lie within ±.01; *direction only* where all "
+    "means are on the right side; *undecided* otherwise. Difference: of means over the n seeds, paired; positive "
+    "speaks for the claim; of several comparisons the smallest and the largest, of one its 95 % interval. Beyond "
+    "chance: "
+    "comparisons with p < .05 in a paired t-test against the margin, corrected for their number (Holm). q: p of the "
+    "claim, corrected for all claims of the paper (Benjamini-Hochberg); † is what this correction took back."
 )
 
 
 def _read_numbers(result: Result) -> str:
     text = "Measured: mean ± standard deviation over seeds on test rows; sent and seconds are means of a run. "
     text += (
-        "Holds: at most the tolerance short of the print (above: better by more); not asked where the data are others."
+        "Verdict: *holds* where the 95 % interval over seeds lies above the print less the tolerance, *refuted* where "
+        "it lies below; not asked where the data are others."
     )
     return text + (" *: not in the paper's table." if any(line["ours"] for line in result["numbers"]) else "")
 
@@ -117,7 +150,8 @@ def about(result: Result) -> str:
     data = result["data"]
     quick = " **Quick: few rows and epochs, only to show that it runs.**" if any(d["quick"] for d in data) else ""
     rows = "the unlabelled training rows (transductive)" if result["protocol"] == "transductive" else "test rows"
-    made = listed_once(f"commit {d['commit']}, {d['date']}, {d['hardware']}{_tuned(d)}" for d in data)
+    rows += "".join(f", {words}" for words in draw_in_words(result))
+    made = listed_once(f"commit {d['commit']}, {d['date']}, {d['hardware']}{_tuned(d)}{_how(d)}" for d in data)
     runs, seconds = sum(d["runs"] for d in data), sum(d["core_seconds"] for d in data)
     return (
         f"{result['of']}. {runs} runs, {seconds:,} core-seconds, scored on {rows}; {made or 'nothing was run'}.{quick}"
@@ -127,6 +161,13 @@ def about(result: Result) -> str:
 def _tuned(data: Mapping[str, Any]) -> str:
     tries = data.get("tune", 1)
     return f", each run the best of {tries} tries on validation rows" if tries > 1 else ""
+
+
+def _how(data: Mapping[str, Any]) -> str:
+    """The command, and the digest of the code; results of earlier versions have neither."""
+    if "command" not in data:
+        return ", recorded without command and digest of the code"
+    return f", `{data['command']}`, code {data['digest']}"
 
 
 def listed_once(texts: Iterable[str]) -> str:

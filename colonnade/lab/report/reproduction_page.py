@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
@@ -15,6 +16,7 @@ from colonnade.lab.report.page import shell
 from colonnade.lab.report.palette import DASHES, Style, short, styles
 from colonnade.lab.report.reproduction import (
     CLAIM_HEADS,
+    NOT_TESTABLE,
     NUMBER_HEADS,
     READ_CLAIMS,
     Result,
@@ -40,7 +42,7 @@ def page(result: Result, *, heat: Sequence[str] = (), mapped: Sequence[Mapping[s
     parts = [f"<p>{escape(about(result)).replace('**', '')}</p>", _differences(result)]
     if result["claims"]:
         rows = [claim_row(claim) for claim in result["claims"]]
-        table = _table("Claims", CLAIM_HEADS, rows, READ_CLAIMS)
+        table = _table("Claims", CLAIM_HEADS, rows, READ_CLAIMS.replace("*", ""))
         parts.append(f"<section><h2>Which claims hold</h2>{table}</section>")
     figures = heat_maps(_scores(result), *heat) if len(heat) == 2 else [figure(plot) for plot in line_plots(result)]
     if figures:
@@ -54,15 +56,16 @@ def page(result: Result, *, heat: Sequence[str] = (), mapped: Sequence[Mapping[s
 
 
 def sentence(result: Result) -> str:
-    """How many of the claims hold, or why none is judged."""
-    every = [claim["holds"] for claim in result["claims"]]
-    found = [holds for holds in every if holds not in ("not run", "not judged")]
-    if not found and "not judged" in every:
-        return "No claim is judged: one seed, or few epochs, are too little to judge by. The page shows that it runs."
-    if not found:
-        return "No claim was tested."
-    yes, no = found.count("yes"), found.count("no")
-    return f"Of {len(found)} tests of claims, {yes} hold, {len(found) - yes - no} hold in part, {no} do not hold."
+    """How many of the claims hold beyond chance, or why none is judged."""
+    every = [claim["verdict"] for claim in result["claims"]]
+    tested = [verdict for verdict in every if verdict != NOT_TESTABLE]
+    if not every:
+        return "There is no claim."
+    if not tested:
+        reasons = "; ".join(dict.fromkeys(claim["why"] for claim in result["claims"]))
+        return f"No claim can be tested here: {reasons}. The page shows that it runs."
+    found = "; ".join(f"{verdict}: {number}" for verdict, number in Counter(every).items() if verdict != "holds")
+    return f"Of {len(every)} tests of claims, {every.count('holds')} hold beyond chance{'; ' if found else ''}{found}."
 
 
 def _differences(result: Result) -> str:

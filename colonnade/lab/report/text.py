@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 
 def bytes_text(count: float, *, exact: bool = True) -> str:
@@ -90,3 +92,9 @@ def setting_text(labels: float | None, aligned: float | None) -> str:
 def listed(names: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def draw_in_words(config: Mapping[str, Any]) -> list[str]:
+    """How labels were drawn, of a run's configuration or a recipe's result, where it is not the default."""
+    words = ["labels drawn at random"] if config.get("labels_drawn") == "random" else []
+    return words + (["labels on aligned rows alone"] if config.get("labelled_rows") == "aligned" else [])

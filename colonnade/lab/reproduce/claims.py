@@ -1,15 +1,20 @@
-"""Whether a claim holds: each check takes a claim apart into comparisons of means, paired by seed."""
+"""The comparisons that a claim makes, paired by seed: each check takes a claim apart into them.
+
+What becomes of them is in `evidence` (one comparison) and `verdicts` (a claim, and the claims of a paper).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from colonnade.data.metrics import LOWER_IS_BETTER
 from colonnade.errors import ConfigError
-from colonnade.lab.report.summary import bytes_to_target, higher_is_better
+from colonnade.lab.reproduce.evidence import EQUAL, Evidence, computed, either, evidence
 from colonnade.lab.reproduce.form import Claim, Recipe
+from colonnade.lab.reproduce.reached import evidence_of_ratios, ratios_of
+from colonnade.lab.reproduce.several import all_within, best_inside, gaps
 from colonnade.lab.reproduce.spots import (
     Measured,
     Spot,
@@ -17,89 +22,30 @@ from colonnade.lab.reproduce.spots import (
     lanes,
     lower_is_better,
     mean,
+    metric_of,
     of_method,
     partners,
     values,
 )
+from colonnade.lab.reproduce.verdicts import Pair
 
-SIGNIFICANT = 0.05
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One comparison that a claim makes."""
-
-    what: str
-    difference: float  # positive speaks for the claim; of `reach`, how many times the bytes
-    holds: bool
-    n: int  # seeds that both have
-    p: float | None = None  # two-sided, paired t-test over seeds; None where there are fewer than two
+COMPUTED, COUNTED = ("epsilon",), ("epsilon", "bytes", "bytes-to")
+OUT_OF_ONE = ("score", "silhouette", "attack")  # measures of which .01 is little
+Pairs = Iterator[Pair]
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What became of a claim on one data set."""
-
-    says: str
-    check: str
-    data: str
-    measure: str
-    pairs: tuple[Pair, ...]
-
-    @property
-    def held(self) -> int:
-        """Comparisons in which the claim holds."""
-        return sum(pair.holds for pair in self.pairs)
-
-    @property
-    def holds(self) -> str:
-        """yes, no, "in 3 of 5", or not run."""
-        if not self.pairs:
-            return "not run"
-        if self.held in (0, len(self.pairs)):
-            return "yes" if self.held else "no"
-        return f"in {self.held} of {len(self.pairs)}"
-
-    @property
-    def certain(self) -> tuple[int, int]:
-        """Comparisons that are beyond chance: for the claim, and against it."""
-        sure = [pair for pair in self.pairs if pair.p is not None and pair.p < SIGNIFICANT]
-        return sum(pair.difference > 0 for pair in sure), sum(pair.difference < 0 for pair in sure)
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it."""
-        return {
-            "says": self.says, "check": self.check, "data": self.data, "measure": self.measure, "holds": self.holds,
-            "certain": list(self.certain), "pairs": [asdict(pair) for pair in self.pairs],
-        }  # fmt: skip
-
-
-def judge_claims(made: Recipe, measured: Measured) -> list[Verdict]:
-    """Every claim on every data set that it is about and that was run."""
+def claims_of(made: Recipe, measured: Measured) -> list[dict[str, Any]]:
+    """Every claim, with its comparisons, on every data set that it is about and that was run."""
     ran = [data.name for data in made.data if any(place.data == data.name for place in measured)]
     return [
-        Verdict(claim.says, claim.check, data, claim.measure, tuple(_CHECKS[claim.check](made, claim, measured, data)))
+        {
+            "says": claim.says, "check": claim.check, "data": data, "measure": claim.measure,
+            "pairs": [pair.to_json() for pair in _CHECKS[claim.check](made, claim, measured, data)],
+        }
         for claim in made.claim
         for data in ran
         if not claim.data or data in claim.data
-    ]
-
-
-def paired(first: Values, second: Values, sign: float = 1.0) -> tuple[float, int, float | None]:
-    """Difference of the means, seeds in common, and p of the paired t-test over them (Student 1908)."""
-    seeds = sorted(set(first) & set(second))
-    if not seeds:
-        return math.nan, 0, None
-    apart = [sign * (first[s] - second[s]) for s in seeds]
-    difference = math.fsum(apart) / len(apart)
-    if len(seeds) < 2 or max(apart) - min(apart) <= 1e-12:
-        return difference, len(seeds), None
-    from scipy.stats import ttest_1samp
-
-    return difference, len(seeds), float(ttest_1samp(apart, 0.0).pvalue)
-
-
-Pairs = Iterator[Pair]
+    ]  # fmt: skip
 
 
 def _spots(made: Recipe, claim: Claim, measured: Measured, data: str) -> list[Spot]:
@@ -120,38 +66,58 @@ def _sign(made: Recipe, claim: Claim, spot: Spot) -> float:
     return -1.0 if lower_is_better(made, spot, claim.measure) else 1.0
 
 
-def _against(
-    made: Recipe, claim: Claim, measured: Measured, data: str, rule: Callable[[float, float, float], bool]
-) -> Pairs:
+def _equal(made: Recipe, claim: Claim, spot: Spot) -> float | None:
+    """Within how much two values of the measure are no different."""
+    if claim.measure not in OUT_OF_ONE:
+        return None
+    return None if claim.measure == "score" and metric_of(made, spot) in LOWER_IS_BETTER else EQUAL
+
+
+def _tested(claim: Claim, first: Values, second: Values, sign: float, margin: float) -> Evidence:
+    """The paired differences of two settings, against a margin."""
+    apart = gaps(first, second, sign)
+    if claim.measure in COMPUTED and apart:
+        return computed(math.fsum(apart) / len(apart), len(apart), margin)
+    return evidence(apart, margin, counted=claim.measure in COUNTED)
+
+
+def _against(made: Recipe, claim: Claim, measured: Measured, data: str, margin: float) -> Pairs:
     for spot in _spots(made, claim, measured, data):
         mine = values(made, spot, claim.measure)
+        sign, equal = _sign(made, claim, spot), _equal(made, claim, spot)
         for method in claim.than:
             for other in _others(claim, measured, spot, method):
                 theirs = values(made, other, claim.measure)
-                sign = _sign(made, claim, spot)
-                gap, n, p = paired(mine, theirs, sign)
-                if claim.measure == "bytes-to" and len(mine) != len(theirs):  # who reaches the target in more seeds
-                    ahead = len(mine) > len(theirs)
-                    yield Pair(_what(spot, other), math.inf if ahead else -math.inf, ahead, max(len(mine), len(theirs)))
-                elif n:
-                    yield Pair(_what(spot, other), gap, rule(gap, mean(mine), mean(theirs)), n, p)
+                if claim.measure == "bytes-to" and set(mine) != set(theirs):
+                    yield Pair(_what(spot, other), _who_reaches(mine, theirs))
+                elif claim.times != 1.0 and mine and theirs:
+                    yield Pair(_what(spot, other), _times(mine, theirs, sign, claim.times), unit="times")
+                elif mine and theirs:
+                    yield Pair(_what(spot, other), _tested(claim, mine, theirs, sign, margin), equal)
+
+
+def _who_reaches(mine: Values, theirs: Values) -> Evidence:
+    """Who reaches the target in more seeds; there is no mean of what is never reached."""
+    ahead, behind = len(set(mine) - set(theirs)), len(set(theirs) - set(mine))
+    sign = math.copysign(math.inf, ahead - behind) if ahead != behind else 0.0
+    return Evidence(sign, len(set(mine) | set(theirs)), p=either(ahead, behind))
+
+
+def _times(mine: Values, theirs: Values, sign: float, times: float) -> Evidence:
+    """How many times as good: tested as a difference of logarithms."""
+    pairs = [(mine[s], theirs[s]) if sign > 0 else (theirs[s], mine[s]) for s in sorted(set(mine) & set(theirs))]
+    ratios = [better / worse if worse else math.inf for better, worse in pairs]
+    return evidence_of_ratios(ratios, times, counted=True)
 
 
 def _above(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
     """Better than each of the others, by more than `by`, or at least `times` as good."""
-
-    def rule(gap: float, mine: float, theirs: float) -> bool:
-        if claim.times != 1.0:
-            low, high = sorted((abs(mine), abs(theirs)))
-            return gap > 0 and high >= claim.times * low
-        return gap > claim.by
-
-    yield from _against(made, claim, measured, data, rule)
+    yield from _against(made, claim, measured, data, claim.by)
 
 
 def _near(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
-    """At most `within` worse than each of the others."""
-    yield from _against(made, claim, measured, data, lambda gap, mine, theirs: gap >= -claim.within)
+    """At most `within` worse than each of the others: non-inferiority."""
+    yield from _against(made, claim, measured, data, -claim.within)
 
 
 def _axis(claim: Claim) -> str:
@@ -163,15 +129,14 @@ def _axis(claim: Claim) -> str:
     return claim.along
 
 
-def _trend(made: Recipe, claim: Claim, measured: Measured, data: str, sign: float) -> Pairs:
+def _trend(made: Recipe, claim: Claim, measured: Measured, data: str, direction: float) -> Pairs:
     """From the first to the last value of the axis."""
     along = _axis(claim)
     for lane in lanes(_spots(made, claim, measured, data), along):
         if len(lane) > 1:
             first, last = (values(made, spot, claim.measure) for spot in (lane[0], lane[-1]))
-            gap, n, p = paired(last, first, sign * _sign(made, claim, lane[0]))
-            if n:
-                yield Pair(_lane(lane, along), gap, gap > claim.by, n, p)
+            found = _tested(claim, last, first, direction * _sign(made, claim, lane[0]), claim.by)
+            yield Pair(_lane(lane, along), found, _equal(made, claim, lane[0]))
 
 
 def _improves(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
@@ -188,24 +153,23 @@ def _steady(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
     """Means along the axis lie within `within` of one another."""
     along = _axis(claim)
     for lane in lanes(_spots(made, claim, measured, data), along):
-        means = [mean(values(made, spot, claim.measure)) for spot in lane]
-        if len(means) > 1:
-            spread = max(means) - min(means)
-            yield Pair(_lane(lane, along), claim.within - spread, spread <= claim.within, len(lane[0].records))
+        found = [group for spot in lane if (group := values(made, spot, claim.measure))]
+        if len(found) > 1:
+            yield Pair(_lane(lane, along), all_within(found, claim.within))
 
 
 def _best_at(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
     """The best mean along the axis is at one of `value`."""
     along = _axis(claim)
     for lane in lanes(_spots(made, claim, measured, data), along):
-        ranked = sorted(lane, key=lambda s: -_sign(made, claim, s) * mean(values(made, s, claim.measure)))
-        inside = [spot for spot in ranked if spot.at(along) in claim.value]
-        outside = [spot for spot in ranked if spot not in inside]
+        sign = _sign(made, claim, lane[0])
+        found = {spot.at(along): values(made, spot, claim.measure) for spot in lane}
+        inside = [group for name, group in found.items() if group and name in claim.value]
+        outside = [group for name, group in found.items() if group and name not in claim.value]
         if inside and outside:
-            best, rest = (values(made, group[0], claim.measure) for group in (inside, outside))
-            gap, n, p = paired(best, rest, _sign(made, claim, lane[0]))
-            what = f"{_lane(lane, along)}: best at {ranked[0].at(along)}"
-            yield Pair(what, gap, ranked[0] in inside, n, p)
+            best = max(found, key=lambda name: sign * mean(found[name]) if found[name] else -math.inf)
+            what = f"{_lane(lane, along)}: best at {best}"
+            yield Pair(what, best_inside(inside, outside, sign), _equal(made, claim, lane[0]))
 
 
 def _shrinks(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
@@ -216,13 +180,12 @@ def _shrinks(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs
             ends = [_others(claim, measured, spot, method)[:1] for spot in (lane[0], lane[-1])]
             if len(lane) > 1 and all(ends):
                 sign = _sign(made, claim, lane[0])
-                gains = [
+                first, last = (
                     _gain(values(made, spot, claim.measure), values(made, end[0], claim.measure), sign)
                     for spot, end in zip((lane[0], lane[-1]), ends, strict=True)
-                ]
-                gap, n, p = paired(gains[0], gains[1])
-                if n:
-                    yield Pair(f"{_lane(lane, along)}: gain over {method}", gap, gap > claim.by, n, p)
+                )
+                found = _tested(claim, first, last, 1.0, claim.by)
+                yield Pair(f"{_lane(lane, along)}: gain over {method}", found, _equal(made, claim, lane[0]))
 
 
 def _gain(mine: Values, theirs: Values, sign: float) -> Values:
@@ -234,33 +197,21 @@ def _reach(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
     for spot in _spots(made, claim, measured, data):
         for method in claim.than:
             for other in _others(claim, measured, spot, method):
-                ratios = [
-                    _times(dict(spot.records[seed]), dict(other.records[seed]))
-                    for seed in sorted(set(spot.records) & set(other.records))
-                ]
-                known = [ratio for ratio in ratios if ratio is not None]
-                if known:
-                    middle = sorted(known)[len(known) // 2]  # some never reach it: no mean
-                    yield Pair(_what(spot, other), middle, middle >= claim.times, len(known))
-
-
-def _times(mine: dict[str, Any], other: dict[str, Any]) -> float | None:
-    """How many times the bytes of `mine` the other sends until it is as good on validation rows; ∞: never is."""
-    seen = [epoch["validation"] for epoch in mine["history"] if "validation" in epoch]
-    sent = mine["traffic"]["bytes"]
-    if not seen or not sent or not any("validation" in epoch for epoch in other["history"]):
-        return None
-    best = max(seen) if higher_is_better(mine["metric"]) else min(seen)
-    needed = bytes_to_target(other, best)
-    return math.inf if needed is None else needed / sent
+                seeds = sorted(set(spot.records) & set(other.records))
+                found = ratios_of([(spot.records[seed], other.records[seed]) for seed in seeds])
+                if found is not None:
+                    ratios, at_least = found
+                    tested = evidence_of_ratios(ratios, claim.times, at_least=at_least)
+                    yield Pair(_what(spot, other), tested, None, "times", at_least, tuple(ratios))
 
 
 def _harmless(made: Recipe, claim: Claim, measured: Measured, data: str) -> Pairs:
     """The attack is at most `within` above the same attacker without the run."""
     for spot in _spots(made, claim, measured, data):
-        gap, n, p = paired(values(made, spot, "attack-baseline"), values(made, spot, "attack"))
-        if n:
-            yield Pair(f"{_where(spot)} {spot.place.method}", gap, gap >= -claim.within, n, p)
+        without, attacked = values(made, spot, "attack-baseline"), values(made, spot, "attack")
+        if without and attacked:
+            found = _tested(claim, without, attacked, 1.0, -claim.within)
+            yield Pair(f"{_where(spot)} {spot.place.method}", found, EQUAL)
 
 
 def _what(spot: Spot, other: Spot) -> str:
@@ -282,7 +233,7 @@ def _lane(lane: list[Spot], axis: str) -> str:
     return " ".join(part for part in (lane[0].place.method, rest, ends) if part)
 
 
-_CHECKS: dict[str, Callable[[Recipe, Claim, Measured, str], Pairs]] = {
+_CHECKS: Mapping[str, Callable[[Recipe, Claim, Measured, str], Pairs]] = {
     "above": _above,
     "near": _near,
     "improves": _improves,

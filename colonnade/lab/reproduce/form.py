@@ -64,6 +64,7 @@ class Entry:
     over: Axes = field(default_factory=dict)  # further axes, of this method alone: its options
     fixed: tuple[str, ...] = ()  # axes that it does not depend on
     data: tuple[str, ...] = ()  # only on these
+    active: str | None = None  # who holds the labels in its runs; as the data say by default
     ours: bool = False  # not in the paper's table
 
 
@@ -122,6 +123,8 @@ class Recipe:
     axes: Axes = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     protocol: str = "inductive"
+    labels_drawn: str = "stratified"  # or "random"
+    labelled_rows: str = "any"  # or "aligned"
     seeds: int = 3
     tolerance: float = 0.02  # by which a number may fall short of the paper's
     differs: tuple[str, ...] = ()  # from the paper, for all data

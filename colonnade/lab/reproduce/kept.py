@@ -1,38 +1,22 @@
-"""The record: results of recipes as files under results/reproduce, and docs/results.md made from them."""
+"""The record: results of recipes as files under results/reproduce, judged anew whenever one of them changes."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from colonnade.errors import ConfigError, DataError, raise_all
 from colonnade.lab.report.page import write_whole
-from colonnade.lab.report.reproduction import (
-    CLAIM_HEADS,
-    READ_CLAIMS,
-    about,
-    claim_row,
-    differences,
-    heading,
-    left_out,
-    markdown,
-    pipes,
-)
-from colonnade.lab.reproduce.form import PAPERS
+from colonnade.lab.report.reproduction import markdown
+from colonnade.lab.reproduce.again import judged_again
 from colonnade.lab.reproduce.outcome import Result
 from colonnade.lab.reproduce.recipe import names, recipe
+from colonnade.lab.reproduce.verdicts import settled
 from colonnade.lab.run.files import write_json
 
-RESULTS, DOCS = Path("results/reproduce"), Path("docs/results.md")
-INTRODUCTION = (
-    "Made from [results/reproduce](../results/reproduce) by `make results`; do not edit. `colonnade reproduce PAPER` "
-    "runs a paper's tables again ([reproduce.md](reproduce.md)). A claim is split into comparisons of means over the "
-    "same seeds and rows; it holds where all of them do. Baselines get the same rows, scaling, encoders and early "
-    "stopping as the paper's own method."
-)
+RESULTS = Path("results/reproduce")
 
 
 def keep(results: Sequence[Result], folder: Path) -> list[Path]:
@@ -46,9 +30,40 @@ def keep(results: Sequence[Result], folder: Path) -> list[Path]:
         path = folder / f"{_name(result)}.json"
         merged = merge(json.loads(path.read_text()), result) if path.exists() else dict(result)
         write_json(path, merged)
-        write_whole(path.with_suffix(".md"), markdown(merged))
         written.append(path)
+    judge_record(folder)
     return written
+
+
+def judge_record(folder: Path) -> list[Path]:
+    """Judge all that is kept again, from the values of its seeds, and write what has changed, with its tables.
+
+    A verdict depends on the other claims of its paper, so a new result can change those of others.
+    """
+    changed = []
+    for old, new in zip(kept := read_kept(folder), judged(kept), strict=True):
+        path = folder / f"{_name(new)}.json"
+        if new != old:
+            write_json(path, new)
+            changed.append(path)
+        if (table := table_of(new)) != _text(path.with_suffix(".md")):
+            write_whole(path.with_suffix(".md"), table)
+            changed.append(path.with_suffix(".md"))
+    return changed
+
+
+def judged(results: Sequence[Result]) -> list[Result]:
+    """Recorded results with the verdicts that the values of their seeds give today."""
+    return settled([judged_again(recipe(_name(result)), result) for result in results])
+
+
+def table_of(result: Result) -> str:
+    """The table of a recorded result as markdown, with the remarks of its recipe."""
+    return markdown(result, [claim.remark for claim in recipe(_name(result)).claim if claim.remark])
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def merge(old: Result, new: Result) -> Result:
@@ -91,60 +106,3 @@ def read_kept(folder: Path) -> list[Result]:
     unknown = [f"{file} belongs to no recipe." for file in files if file.stem not in known]
     raise_all(unknown, DataError, "results")
     return [json.loads(file.read_text()) for file in files]
-
-
-def write_docs(folder: Path = RESULTS, target: Path = DOCS) -> Path:
-    """Make the page of results anew."""
-    return write_whole(target, docs(read_kept(folder)))
-
-
-def docs(results: Sequence[Result]) -> str:
-    """docs/results.md: which claims of which paper hold, which do not, and why."""
-    parts = [
-        "# Results: the papers' claims, measured",
-        "",
-        INTRODUCTION,
-        "",
-        READ_CLAIMS,
-        "",
-        *pipes(
-            ("paper", "tables", "hold", "hold in part", "do not hold", "refuted"),
-            [_tally(results, paper) for paper in PAPERS if any(result["paper"] == paper for result in results)],
-        ),
-        "",
-        "Refuted: of those that do not hold, or not everywhere, the ones with a difference against them beyond chance. "
-        "The others are differences that as many seeds cannot tell from none.",
-        "",
-    ]
-    for paper, (short, title) in PAPERS.items():
-        mine = [result for result in results if result["paper"] == paper]
-        if mine:
-            parts += [f"## {paper}: {short}", "", f"{title}.", ""]
-        for result in mine:
-            parts += _section(result)
-    return "\n".join(parts).rstrip() + "\n"
-
-
-def _tally(results: Sequence[Result], paper: str) -> tuple[str, ...]:
-    mine = [result for result in results if result["paper"] == paper]
-    claims = [claim for result in mine for claim in result["claims"]]
-    found = Counter(_sort(claim["holds"]) for claim in claims)
-    refuted = sum(_sort(claim["holds"]) in ("part", "no") and claim["certain"][1] > 0 for claim in claims)
-    counts = (len(mine), found["yes"], found["part"], found["no"], refuted)
-    return f"{paper} {PAPERS[paper][0]}", *map(str, counts)
-
-
-def _sort(holds: str) -> str:
-    return "part" if holds.startswith("in ") else holds
-
-
-def _section(result: Result) -> list[str]:
-    name = _name(result)
-    rows = [claim_row(claim) for claim in result["claims"]]
-    parts = [f"### {heading(result)}", "", f"{about(result)} Numbers: [{name}.md](../results/reproduce/{name}.md).", ""]
-    parts += differences(result)
-    if rows:
-        parts += [*pipes(CLAIM_HEADS, rows), ""]
-    remarks = [claim.remark for claim in recipe(name).claim if claim.remark]
-    parts += [f"- {text}" for text in remarks] + [""] * bool(remarks)
-    return parts + left_out(result)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from colonnade.lab.reproduce.claims import judge_claims
+from colonnade.lab.reproduce.claims import claims_of
 from colonnade.lab.reproduce.form import PAPERS, Data, Recipe, data_named, text
 from colonnade.lab.reproduce.plan import Place, Planned, values_along
+from colonnade.lab.reproduce.prints import beside_print
 from colonnade.lab.reproduce.spots import Measured, Spot, lower_is_better, mean, std, values
 
 Result = dict[str, Any]
@@ -34,19 +35,51 @@ def result_of(
     skipped: Mapping[str, str],
     failed: Sequence[str],
     stamp: Mapping[str, Any],
+    digests: Mapping[str, str] | None = None,
 ) -> Result:
-    """What is kept of a recipe's runs."""
+    """What is kept of a recipe's runs; verdicts on claims are for `verdicts.settled`.
+
+    Args:
+        made: the recipe.
+        planned: its runs.
+        measured: those that are finished.
+        skipped: data that are left out, and why.
+        failed: runs that failed, one line each.
+        stamp: when, where and with what the runs were made.
+        digests: of the code that the runs of each data set depend on.
+    """
     here = {item.place: _here(item) for item in planned}
-    numbers = [_number(made, spot, measure, here[spot.place]) for spot, measure in _asked(made, measured)]
-    return {
+    ran = {place.data for place in measured}
+    options = {item.place: item.cell.options for item in planned}
+    numbers = [
+        _number(made, spot, measure, here[spot.place], options[spot.place]) for spot, measure in _asked(made, measured)
+    ]
+    result = {
         "paper": made.paper, "table": made.table, "title": made.title, "of": PAPERS[made.paper][1],
-        "protocol": made.protocol, "differs": list(made.differs),
-        "data": [_data(d, measured, stamp) for d in made.data if any(place.data == d.name for place in measured)],
+        "protocol": made.protocol, "labels_drawn": made.labels_drawn, "labelled_rows": made.labelled_rows,
+        "differs": list(made.differs),
+        "data": [_data(d, measured, {**stamp, **_digest(digests, d)}) for d in made.data if d.name in ran],
         "skipped": [{"name": name, "why": why} for name, why in skipped.items()],
         "failed": list(failed),
         "numbers": numbers,
-        "claims": [_plain(verdict.to_json()) for verdict in judge_claims(made, measured)],
+        "claims": claims_of(made, measured),
     }  # fmt: skip
+    found: Result = plain({**result, "numbers": judged_numbers(made, result, measured)})
+    return found
+
+
+def judged_numbers(made: Recipe, result: Result, measured: Measured) -> list[dict[str, Any]]:
+    """The numbers of a result, each with its verdict beside the print."""
+    found = []
+    for line in result["numbers"]:
+        spot = measured[Place(line["data"], line["method"], tuple(line["at"].items()))]
+        lower = lower_is_better(made, spot, line["measure"])
+        found.append({**line, **beside_print(line, result, made.tolerance, lower)})
+    return found
+
+
+def _digest(digests: Mapping[str, str] | None, data: Data) -> dict[str, str]:
+    return {"digest": digests[data.name]} if digests else {}
 
 
 def _data(data: Data, measured: Measured, stamp: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +118,7 @@ def _percent(value: object) -> str:
     return f"{100 * value:g}%" if isinstance(value, float) else ""
 
 
-def _number(made: Recipe, spot: Spot, measure: str, here: dict[str, str]) -> dict[str, Any]:
+def _number(made: Recipe, spot: Spot, measure: str, here: dict[str, str], options: dict[str, Any]) -> dict[str, Any]:
     found = values(made, spot, measure)
     data = data_named(made, spot.place.data)
     entry = next(m for m in made.method if m.name == spot.place.method)
@@ -97,14 +130,15 @@ def _number(made: Recipe, spot: Spot, measure: str, here: dict[str, str]) -> dic
         "at": dict(spot.place.at), "here": here, "measure": measure,
         "metric": data.metric or first.get("metric", measure), "claimed": claimed,
         "mean": average if found else None, "std": std(found), "n": len(found), "of": len(spot.records),
-        "values": [found.get(seed) for seed in sorted(spot.records)],
+        "seeds": sorted(spot.records), "values": [found.get(seed) for seed in sorted(spot.records)],
+        "options": options,
     }  # fmt: skip
     if not made.loss:
         line["bytes"] = round(mean(values(made, spot, "bytes")))
         line["seconds"] = mean(values(made, spot, "seconds"))
     if claimed is not None and found:
         line["difference"] = average - claimed
-    return {**line, "holds": _holds(made, data, line, lower_is_better(made, spot, measure))}
+    return line
 
 
 def _claimed(made: Recipe, place: Place, measure: str) -> float | None:
@@ -129,26 +163,12 @@ def _figure(value: float | str) -> float | None:
     return None if isinstance(value, str) else float(value)
 
 
-def _holds(made: Recipe, data: Data, line: Mapping[str, Any], lower: bool) -> str:
-    """Whether a number of the paper is met: at most the tolerance short of it."""
-    if line["claimed"] is None:
-        return ""
-    if line["mean"] is None:
-        return "never"
-    if not data.same:
-        return "other data"
-    if line["measure"] != "score":
-        return ""
-    gain = -line["difference"] if lower else line["difference"]
-    return "above" if gain > made.tolerance else "yes" if gain >= -made.tolerance else "no"
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Infinite numbers as text, which JSON can hold."""
     if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

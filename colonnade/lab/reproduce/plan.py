@@ -84,23 +84,34 @@ def cells_of(
         values = {axis: axes[axis][name] for axis, name in zip(axes, names, strict=True)}
         at = tuple((axis, name) for axis, name in zip(axes, names, strict=True) if axis not in entry.fixed)
         own = "".join(f":{axis}={_written(v)}" for axis, v in values.items() if axis not in CELL_AXES)
-        yield Place(data.name, entry.name, at), _cell(made, data, entry.run + own, values, options, quick)
+        yield Place(data.name, entry.name, at), _cell(made, data, entry, own, values, options, quick)
 
 
-def _cell(made: Recipe, data: Data, method: str, values: dict[str, Any], options: dict[str, Any], quick: bool) -> Cell:
+def _cell(
+    made: Recipe,
+    data: Data,
+    entry: Entry,
+    own: str,
+    values: dict[str, Any],
+    options: dict[str, Any],
+    quick: bool,
+) -> Cell:
+    """One cell; `own` are the options that axes set. A draw of labels is named only where it is not the default."""
     labels, share = values.get("labels"), values.get("bias")
     rows = [n for n in (data.rows, made.quick.rows if quick else None) if n is not None]
     return Cell(
-        method,
+        entry.run + own,
         data.name,
         None if labels in (None, "all") else labels,
         float(values.get("aligned", 1.0)),
         parties=values.get("parties", data.parties),
         options=options,
         protocol=made.protocol,
-        active=values.get("active", data.active),
+        active=values.get("active", entry.active or data.active),
         rows=min(rows) if rows else None,
         bias=None if share is None else (float(share), data.dominant or 1),
+        labels_drawn=None if made.labels_drawn == "stratified" else made.labels_drawn,
+        labelled_rows=None if made.labelled_rows == "any" else made.labelled_rows,
     )
 
 

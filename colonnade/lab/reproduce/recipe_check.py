@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from colonnade.data.datasets import DATASETS
+from colonnade.data.labelling import LABELLED_ROWS, LABELS_DRAWN
 from colonnade.errors import ColonnadeError, did_you_mean, one_of
 from colonnade.lab.reproduce.form import CELL_AXES, CHECKS, MEASURES, PAPERS, Claim, Printed, Recipe
 from colonnade.lab.reproduce.plan import cells_of, fields_of, reaches, values_along
@@ -25,7 +26,14 @@ def problems_of(made: Recipe) -> list[str]:
     problems: list[str] = []
     one_of(problems, "paper", made.paper, tuple(PAPERS))
     one_of(problems, "protocol", made.protocol, ("inductive", "transductive"))
+    one_of(problems, "labels_drawn", made.labels_drawn, LABELS_DRAWN)
+    one_of(problems, "labelled_rows", made.labelled_rows, LABELLED_ROWS)
     problems += _twice("data", [d.name for d in made.data]) + _twice("method", [m.name for m in made.method])
+    problems += [
+        f"method {entry.name!r}: active and the axis 'active' both say who holds the labels. Keep one."
+        for entry in made.method
+        if entry.active is not None and "active" in {*made.axes, *entry.over, *(a for d in made.data for a in d.axes)}
+    ]
     for data in made.data:
         if data.name not in DATASETS:
             problems.append(f"data {data.name!r} does not exist. {did_you_mean(data.name, DATASETS)}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import time
@@ -28,13 +29,14 @@ from colonnade.lab.report.page import write_whole
 from colonnade.lab.report.reproduction import markdown
 from colonnade.lab.report.reproduction_page import page
 from colonnade.lab.reproduce.attacked import run_attacked
+from colonnade.lab.reproduce.digest import digest_of
 from colonnade.lab.reproduce.form import PAPERS, Recipe
-from colonnade.lab.reproduce.judging import withheld
 from colonnade.lab.reproduce.outcome import Result, measured_of, result_of
 from colonnade.lab.reproduce.plan import Planned, plan
 from colonnade.lab.reproduce.privacy_loss import losses
 from colonnade.lab.reproduce.recipe import chosen, recipe
 from colonnade.lab.reproduce.spots import Measured
+from colonnade.lab.reproduce.verdicts import settled
 from colonnade.lab.run.cell import versions
 from colonnade.lab.run.files import write_json
 from colonnade.methods._base.options.text import parse_settings
@@ -150,21 +152,46 @@ def runs_of(jobs: Sequence[Job], asked: Asked) -> int:
 
 def run_jobs(jobs: Sequence[Job], asked: Asked, done: Done) -> list[tuple[Job, Result, Measured]]:
     """Run everything, shared runs once; each recipe's result is written beside its runs as JSON."""
+    ran = outcomes_of(jobs, asked, done)
+    found = [_result(job, outcomes, asked) for job, outcomes in zip(jobs, ran, strict=True)]
+    results = settled([result for result, _ in found])
+    finished = [(job, result, seen) for job, result, (_, seen) in zip(jobs, results, found, strict=True)]
+    for job, result, measured in finished:
+        write(job, result, measured)
+    return finished
+
+
+def outcomes_of(jobs: Sequence[Job], asked: Asked, done: Done) -> list[dict[str, Outcome]]:
+    """For each recipe what became of its runs, by the keys of cells; shared runs are run once."""
     ran = _train(jobs, asked, done)
-    stamp = stamp_of(asked)
-    finished = []
+    found = []
     for job in jobs:
         outcomes = losses(job.planned, job.made.loss) if job.made.loss else ran[job.folder, _group(job.made)]
         mine = {item.cell.key for item in job.planned}
-        records = {key: o.record for key, o in outcomes.items() if key in mine and o.record is not None}
-        failed = [_failure(o) for key, o in outcomes.items() if key in mine and o.error]
-        measured = measured_of(job.planned, records)
-        result = result_of(job.made, job.planned, measured, skipped=job.skipped, failed=failed, stamp=stamp)
-        if not job.made.loss:  # a privacy budget is computed, not trained
-            result = withheld(result, asked.settings, quick=asked.quick)
-        finished.append((job, result, measured))
-        write(job, result, measured)
-    return finished
+        found.append({key: outcome for key, outcome in outcomes.items() if key in mine})
+    return found
+
+
+def _result(job: Job, outcomes: Mapping[str, Outcome], asked: Asked) -> tuple[Result, Measured]:
+    records = {key: o.record for key, o in outcomes.items() if o.record is not None}
+    failed = [failure(o) for o in outcomes.values() if o.error]
+    measured = measured_of(job.planned, records)
+    digests = {place.data: digest_of(job.made, place.data) for place in measured}
+    stamp = {**stamp_of(asked), "command": command_of(job.made, asked)}
+    result = result_of(
+        job.made, job.planned, measured, skipped=job.skipped, failed=failed, stamp=stamp, digests=digests
+    )
+    return result, measured
+
+
+def command_of(made: Recipe, asked: Asked) -> str:
+    """The command that makes the runs of a table again."""
+    words = ["colonnade reproduce", made.paper, f"--table {made.table}"]
+    words += ["--quick"] if asked.quick else []
+    words += [f"--seeds {asked.seeds}"] if asked.seeds else []
+    words += [f"--tune {asked.tune}"] if asked.tune > 1 else []
+    words += [f"--data {','.join(asked.data)}"] if asked.data else []
+    return " ".join([*words, *(f"--set {shlex.quote(f'{k}={v}')}" for k, v in asked.settings.items())])
 
 
 def write(job: Job, result: Result, measured: Measured) -> None:
@@ -202,7 +229,8 @@ def _train(jobs: Sequence[Job], asked: Asked, done: Done) -> dict[tuple[Path, st
     return ran
 
 
-def _failure(outcome: Outcome) -> str:
+def failure(outcome: Outcome) -> str:
+    """A run that failed, as one line."""
     cell = outcome.cell
     setting = f"labels {cell.labels}, aligned {cell.aligned:g}, seed {cell.seed}"
     return f"{cell.method} on {cell.data}, {setting}: {outcome.error}"
@@ -216,6 +244,7 @@ def stamp_of(asked: Asked) -> dict[str, Any]:
         "hardware": hardware(),
         "quick": asked.quick,
         "tune": asked.tune,
+        "settings": dict(asked.settings),
         "versions": versions(),
     }
 
@@ -286,7 +315,7 @@ def _reporter(total: int) -> Done:
         state["done"] += 1
         if outcome.record is not None and not outcome.reused:
             state["seconds"] += outcome.record["seconds"]
-        note = f": {_failure(outcome)}" if outcome.error else ""
+        note = f": {failure(outcome)}" if outcome.error else ""
         if note or int(state["done"]) % 20 == 0:
             spent = time.time() - state["started"]
             print(

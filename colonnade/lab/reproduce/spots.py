@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from colonnade.data.metrics import LOWER_IS_BETTER
@@ -24,6 +24,8 @@ class Spot:
     place: Place
     run: str  # the method as it was run
     records: Mapping[int, Mapping[str, Any]]  # by seed
+    kept: Mapping[str, Values] = field(default_factory=dict)  # by measure: of a recorded result, without its runs
+    metric: str = ""  # of a recorded result
 
     def at(self, axis: str) -> str | None:
         """What the paper calls the value of an axis here."""
@@ -33,8 +35,23 @@ class Spot:
 Measured = dict[Place, Spot]
 
 
+def of_result(result: Mapping[str, Any]) -> Measured:
+    """What a recorded result holds: each measure of each seed, without the runs."""
+    found: Measured = {}
+    for line in result["numbers"]:
+        place = Place(line["data"], line["method"], tuple(line["at"].items()))
+        spot = found.setdefault(place, Spot(place, line["run"], {}, {}, line["metric"]))
+        seeds = line.get("seeds", range(line["of"]))
+        given = {seed: value for seed, value in zip(seeds, line["values"], strict=True) if value is not None}
+        metric = line["metric"] if line["measure"] == "score" else spot.metric
+        found[place] = replace(spot, kept={**spot.kept, line["measure"]: given}, metric=metric)
+    return found
+
+
 def values(made: Recipe, spot: Spot, measure: str = "score") -> Values:
     """A measure of each seed's run; seeds that have none, as a target never reached, are left out."""
+    if spot.kept:
+        return dict(spot.kept.get(measure, {}))
     data = data_named(made, spot.place.data)
     target = made.targets.get(spot.at("labels") or "")
     found = {seed: _measure(record, measure, data, target) for seed, record in spot.records.items()}
@@ -73,9 +90,15 @@ def lower_is_better(made: Recipe, spot: Spot, measure: str) -> bool:
     """Whether less of a measure is better."""
     if measure != "score":
         return measure in LOWER
-    metric = data_named(made, spot.place.data).metric
+    return metric_of(made, spot) in LOWER_IS_BETTER
+
+
+def metric_of(made: Recipe, spot: Spot) -> str:
+    """What the score of a spot is."""
+    if spot.kept:
+        return spot.metric
     first = next(iter(spot.records.values()))
-    return (metric or first["metric"]) in LOWER_IS_BETTER
+    return data_named(made, spot.place.data).metric or str(first["metric"])
 
 
 def mean(found: Values) -> float:

@@ -23,7 +23,7 @@ from colonnade.data.datasets import dataset
 from colonnade.data.datasets.dataset import Dataset, joined
 from colonnade.data.datasets.place import data_folder
 from colonnade.data.description import read_description, read_method
-from colonnade.data.splits import Split, split, transductive
+from colonnade.data.splits import TEST, Split, split, transductive
 from colonnade.data.vertical import VerticalData
 from colonnade.errors import ConfigError, DataError
 from colonnade.methods._base.method import Method
@@ -51,6 +51,8 @@ class Cell:
     active: str | None = None  # who holds the labels; the data's own active party by default
     rows: int | None = None  # at most so many
     bias: tuple[float, int] | None = None  # the host's share of so many dominant columns; see `arrange.biased`
+    labels_drawn: str | None = None  # "stratified" or "random"; as the data say, stratified by default
+    labelled_rows: str | None = None  # "any" or "aligned"; as the data say, any by default
 
     def build(self) -> Method:
         """The method, with its options checked."""
@@ -79,10 +81,8 @@ class Cell:
             if wrong:
                 raise ConfigError(f"{self.data} says who the parties are. Leave {wrong} out.")
             description = read_description(Path(self.data))
-            if self.protocol == "transductive":
-                parts = self._transductive(description.data)
-            else:
-                parts = description.split(self.labels, self.aligned, self.seed)
+            own = {"labels_drawn": description.labels_drawn, "labelled_rows": description.labelled_rows}
+            parts = self._drawn(description.data, None, TEST, {**own, **self._draw()})
             return parts, description.metric or ("rmse" if description.data.task == "regression" else "accuracy")
         if Path(self.data).suffix in (".csv", ".tsv", ".gz", ".parquet"):
             raise ConfigError(
@@ -90,14 +90,21 @@ class Cell:
             )
         source = dataset(self.data)
         data, test = _arranged(source, self.parties, self.active, self.rows, str(data_folder()))
-        if self.protocol == "transductive":
-            return self._transductive(joined(data, test)), source.metric
-        return split(data, labels=self.labels, aligned=self.aligned, seed=self.seed, test=test), source.metric
+        return self._drawn(data, test, source.test_share, self._draw()), source.metric
 
-    def _transductive(self, data: VerticalData) -> Split:
+    def _drawn(self, data: VerticalData, test: VerticalData | None, test_share: float, draw: dict[str, str]) -> Split:
+        """The rows under the cell's protocol."""
+        if self.protocol != "transductive":
+            given: dict[str, Any] = {"labels": self.labels, "aligned": self.aligned, "seed": self.seed, **draw}
+            return split(data, test=test, test_share=test_share, **given)
         if self.labels is None or self.aligned != 1.0:
             raise ConfigError("The transductive protocol needs --labels, and all rows aligned. Give --labels alone.")
-        return transductive(data, labels=self.labels, seed=self.seed)
+        return transductive(joined(data, test), labels=self.labels, seed=self.seed, **draw)
+
+    def _draw(self) -> dict[str, str]:
+        """How labels are drawn, as far as the cell says it."""
+        given = {"labels_drawn": self.labels_drawn, "labelled_rows": self.labelled_rows}
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def key(self) -> str:
@@ -124,7 +131,7 @@ class Cell:
     def arrangement(self) -> dict[str, Any]:
         """How the data are arranged otherwise than they come, if they are."""
         given = {"active": self.active, "rows": self.rows, "bias": self.bias}
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in given.items() if value is not None} | self._draw()
 
 
 @lru_cache(maxsize=2)
@@ -203,6 +210,7 @@ def _run(
             **model.options_json(),
             "labels": cell.labels, "aligned": cell.aligned, "seed": cell.seed, "parties": list(parts.train.views),
             "active": parts.train.active, "protocol": cell.protocol, "rows": sizes(parts),
+            "labels_drawn": parts.labels_drawn, "labelled_rows": parts.labelled_rows, **unlabelled(parts),
             **({"arrangement": {"parties": cell.parties, **cell.arrangement()}} if cell.arrangement() else {}),
         },
         "versions": versions(),
@@ -216,6 +224,12 @@ def _run(
     if cell.with_map and model.trained().has_networks:
         record["map"] = joint_map(model, parts, cell.seed)
     return record
+
+
+def unlabelled(parts: Split) -> dict[str, list[Any]]:
+    """The classes of the test rows that no labelled training row has, if there are some."""
+    missing = np.setdiff1d(parts.test.classes, parts.train.classes).tolist()
+    return {"unlabelled_classes": missing} if missing else {}
 
 
 def sizes(parts: Split) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from colonnade.data.groups import refuse_shared_groups
 from colonnade.data.joining import check_ids_left_as_columns
 from colonnade.data.splits import Split
 from colonnade.data.vertical import VerticalData
@@ -19,6 +20,8 @@ def training_rows(data: Any, second: Any) -> tuple[VerticalData, VerticalData | 
                 f"fit: the second argument holds validation rows, as VerticalData. Got {type(second).__name__}. "
                 f"Labels of training rows are given to VerticalData."
             )
+        if second is not None:
+            refuse_shared_groups(data, second, "validation")
         return data, second
     if isinstance(data, Split):
         raise DataError("fit: this holds training and test rows. Use fit(parts.train, parts.valid).")

@@ -12,7 +12,7 @@ def line(method: str, mean: float, at: dict[str, str], claimed: float | None = N
     return {
         "data": "wine", "paper_data": "Wine", "method": method, "run": method.lower(), "ours": False, "at": at,
         "here": {}, "measure": "score", "metric": "accuracy", "claimed": claimed, "mean": mean, "std": 0.01, "n": 3,
-        "of": 3, "values": [mean] * 3, "bytes": 10, "seconds": 1.0, "holds": "yes",
+        "of": 3, "values": [mean] * 3, "bytes": 10, "seconds": 1.0, "verdict": "holds", "why": "",
         **({"difference": mean - claimed} if claimed is not None else {}),
     }  # fmt: skip
 
@@ -52,10 +52,11 @@ def test_a_heat_map_for_two_axes():
 
 
 def test_the_sentence_counts_what_holds():
-    claims = [{"holds": h} for h in ("yes", "no", "in 1 of 2", "yes", "not run")]
-    assert sentence(result([], claims)) == "Of 4 tests of claims, 2 hold, 1 hold in part, 1 do not hold."
+    claims = [{"verdict": v, "why": ""} for v in ("holds", "refuted", "holds", "undecided", "not testable here")]
+    said = "Of 5 tests of claims, 2 hold beyond chance; refuted: 1; undecided: 1; not testable here: 1."
+    assert sentence(result([], claims)) == said
 
 
 def test_a_page_without_verdicts_says_why():
-    claims = [{"holds": h} for h in ("not judged", "not judged", "not run")]
-    assert sentence(result([], claims)).startswith("No claim is judged: one seed, or few epochs")
+    claims = [{"verdict": "not testable here", "why": why} for why in ("one seed", "one seed", "a quick run")]
+    assert sentence(result([], claims)).startswith("No claim can be tested here: one seed; a quick run.")

@@ -69,3 +69,25 @@ def test_run_and_compare_take_the_options(command: Any, tmp_path: Path):
 def test_what_cannot_be_is_refused(command: Any, option: str, value: str, said: str):
     code, error = command("run", "local", "--data", "wine", option, value)
     assert code == 2 and said in error
+
+
+@pytest.mark.filterwarnings("ignore:class")
+def test_a_draw_of_labels_is_a_cell_of_its_own_and_recorded(command: Any, tmp_path: Path):
+    assert (
+        len({replace(CELL, labels_drawn=d, labelled_rows=r).key for d in (None, "random") for r in (None, "aligned")})
+        == 4
+    )
+    config = run_cell(CELL)[0]["config"]
+    assert (config["labels_drawn"], config["labelled_rows"]) == ("stratified", "any")
+    given = ["--data", "wine", "--labels", "12", "--labels-drawn", "random", "--labelled-rows", "aligned", *TINY]
+    assert command("run", "local", *given, "--out", "run")[0] == 0
+    config = json.loads((tmp_path / "run" / "record.json").read_text())["config"]
+    assert (config["labels_drawn"], config["labelled_rows"]) == ("random", "aligned")
+    assert "Labels drawn at random. Labels on aligned rows alone." in (tmp_path / "run" / "report.html").read_text()
+    assert load_run(tmp_path / "run").parts.labels_drawn == "random"  # the same rows again, for attacks
+
+
+def test_a_class_without_a_label_is_in_the_record():
+    with pytest.warns(UserWarning, match="no labelled training row"):
+        record, _ = run_cell(replace(CELL, labels=3, seed=0, labels_drawn="random"))
+    assert record["config"]["unlabelled_classes"] == [2] and 0 <= record["score"] < 1

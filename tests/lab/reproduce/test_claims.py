@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 import pytest
-from scipy import stats
 
-from colonnade.lab.reproduce.claims import judge_claims, paired
+from colonnade.lab.reproduce.claims import claims_of
 from colonnade.lab.reproduce.plan import Place
 from colonnade.lab.reproduce.recipe import parse
 from colonnade.lab.reproduce.spots import Measured, Spot
@@ -33,8 +32,12 @@ def measured(scores: dict[tuple[str, str], list[float]], **more: Any) -> Measure
 
 def verdict(claim: dict[str, Any], scores: dict[tuple[str, str], list[float]], **more: Any) -> Any:
     made = parse({**content(), "claim": [{"says": "it", **claim}]}, "small")
-    (found,) = judge_claims(made, measured(scores, **more))
-    return found
+    (found,) = claims_of(made, measured(scores, **more))
+    return found["pairs"]
+
+
+def verdicts(pairs: list[dict[str, Any]]) -> list[str]:
+    return [pair["verdict"] for pair in pairs]
 
 
 SCORES = {
@@ -45,72 +48,77 @@ SCORES = {
 
 def test_above_compares_setting_by_setting():
     found = verdict({"check": "above", "of": "Together", "than": "Alone"}, SCORES)
-    assert [round(pair.difference, 6) for pair in found.pairs] == [0.25, -0.01] and found.holds == "in 1 of 2"
-    assert (
-        verdict({"check": "above", "of": "Together", "than": "Alone", "at": {"labels": "few"}}, SCORES).holds == "yes"
-    )
-    much = {"check": "above", "of": "Together", "than": "Alone", "by": 0.3}
-    assert verdict(much, SCORES).holds == "no"
+    assert [round(pair["difference"], 6) for pair in found] == [0.25, -0.01]
+    assert verdicts(found) == ["direction only", "undecided"]  # two seeds: 0.2 and 0.3, 0 and -0.02
+    few = {"check": "above", "of": "Together", "than": "Alone", "at": {"labels": "few"}}
+    assert verdicts(verdict(few, SURE)) == ["holds"]
+    assert verdicts(verdict({**few, "by": 0.3}, SURE)) == ["refuted"]
+    assert verdict({**few, "by": 0.3}, SURE)[0]["margin"] == 0.3
 
 
-def test_significance_is_the_paired_t_test():
-    first, second = {0: 0.7, 1: 0.9, 2: 0.8}, {0: 0.5, 1: 0.6, 2: 0.7, 3: 0.1}
-    gap, n, p = paired(first, second)
-    assert n == 3 and gap == pytest.approx(0.2)
-    assert p == pytest.approx(stats.ttest_rel([0.7, 0.9, 0.8], [0.5, 0.6, 0.7]).pvalue)
-    assert paired({0: 1.0}, {0: 0.5})[1:] == (1, None) and math.isnan(paired({0: 1.0}, {1: 1.0})[0])
+SURE = {
+    ("Alone", "few"): [0.5, 0.6, 0.7], ("Alone", "many"): [0.8, 0.9, 0.95],
+    ("Together", "few"): [0.71, 0.8, 0.9], ("Together", "many"): [0.795, 0.896, 0.944],
+}  # fmt: skip
 
 
 def test_near_improves_worsens_and_steady():
-    assert verdict({"check": "near", "of": "Together", "than": "Alone", "within": 0.02}, SCORES).holds == "yes"
-    assert verdict({"check": "near", "of": "Together", "than": "Alone", "within": 0.001}, SCORES).holds == "in 1 of 2"
-    assert verdict({"check": "improves", "of": "Alone", "along": "labels"}, SCORES).pairs[
-        0
-    ].difference == pytest.approx(0.3)
-    assert verdict({"check": "worsens", "of": "Alone", "along": "labels"}, SCORES).holds == "no"
-    assert verdict({"check": "steady", "of": "Together", "along": "labels", "within": 0.05}, SCORES).holds == "yes"
-    assert verdict({"check": "steady", "of": "Alone", "along": "labels", "within": 0.05}, SCORES).holds == "no"
+    near = {"check": "near", "of": "Together", "than": "Alone"}
+    assert verdicts(verdict({**near, "within": 0.02}, SURE)) == ["holds", "holds"]
+    assert verdicts(verdict({**near, "within": 0.001}, SURE)) == ["holds", "refuted"]
+    up = {"of": "Alone", "along": "labels"}
+    assert verdict({**up, "check": "improves"}, SCORES)[0]["difference"] == pytest.approx(0.3)
+    assert verdicts(verdict({**up, "check": "improves"}, SURE)) == ["holds"]
+    assert verdicts(verdict({**up, "check": "worsens"}, SURE)) == ["refuted"]
+    steady = {"check": "steady", "of": "Together", "along": "labels"}
+    assert verdicts(verdict({**steady, "within": 0.2}, SURE)) == ["holds"]
+    assert verdicts(verdict({**steady, "within": 0.001}, SURE)) == ["refuted"]
 
 
 def test_shrinks_and_best_at():
-    assert verdict({"check": "shrinks", "of": "Together", "than": "Alone", "along": "labels"}, SCORES).holds == "yes"
-    assert verdict({"check": "shrinks", "of": "Alone", "than": "Together", "along": "labels"}, SCORES).holds == "no"
+    shrinks = {"check": "shrinks", "along": "labels"}
+    assert verdicts(verdict({**shrinks, "of": "Together", "than": "Alone"}, SURE)) == ["holds"]
+    assert verdicts(verdict({**shrinks, "of": "Alone", "than": "Together"}, SURE)) == ["refuted"]
     best = {"check": "best-at", "of": "Alone", "along": "labels"}
-    assert verdict({**best, "value": ["many"]}, SCORES).holds == "yes"
-    assert verdict({**best, "value": ["few"]}, SCORES).holds == "no"
+    assert verdicts(verdict({**best, "value": ["many"]}, SURE)) == ["holds"]
+    assert verdicts(verdict({**best, "value": ["few"]}, SURE)) == ["refuted"]
+    assert verdict({**best, "value": ["few"]}, SURE)[0]["what"].endswith(": best at many")
 
 
 def test_less_is_better_for_bytes():
     more = {"Together-few": {"traffic": {"bytes": 10}}}
     claim = {"check": "above", "of": "Together", "than": "Alone", "measure": "bytes", "at": {"labels": "few"}}
-    assert verdict({**claim, "times": 10.0}, SCORES, **more).holds == "yes"
-    assert verdict({**claim, "times": 11.0}, SCORES, **more).holds == "no"
+    (found,) = verdict({**claim, "times": 9.9}, SCORES, **more)
+    assert found["verdict"] == "holds" and found["difference"] == pytest.approx(10) and found["unit"] == "times"
+    assert verdicts(verdict({**claim, "times": 11.0}, SCORES, **more)) == ["refuted"]
 
 
-@pytest.mark.parametrize(("alone", "together", "holds"), [(0.9, 0.1, "yes"), (0.1, 0.9, "no"), (0.1, 0.1, "not run")])
-def test_a_target_that_is_never_reached_speaks_against_who_never_reaches_it(alone: float, together: float, holds: str):
+@pytest.mark.parametrize(("alone", "together", "number"), [(0.9, 0.1, 1), (0.1, 0.9, -1), (0.1, 0.1, 0)])
+def test_a_target_that_is_never_reached_speaks_against_who_never_reaches_it(alone: float, together: float, number: int):
     made = {**content(), "targets": {"few": 0.5}}
     claim = {"says": "it", "check": "above", "of": "Alone", "than": "Together", "measure": "bytes-to"}
-    scores = {("Alone", "few"): [alone, alone], ("Together", "few"): [together, together]}
-    (found,) = judge_claims(parse({**made, "claim": [claim]}, "small"), measured(scores))
-    assert found.holds == holds
-    assert [pair.difference for pair in found.pairs] == ([] if holds == "not run" else [math.inf * (alone - together)])
+    for seeds, sure in ((2, False), (6, True)):
+        scores = {("Alone", "few"): [alone] * seeds, ("Together", "few"): [together] * seeds}
+        (found,) = claims_of(parse({**made, "claim": [claim]}, "small"), measured(scores))
+        assert [float(pair["difference"]) for pair in found["pairs"]] == ([math.inf * number] if number else [])
+        expected = ("holds" if sure else "direction only") if number > 0 else "refuted" if sure else "undecided"
+        assert verdicts(found["pairs"]) == ([expected] if number else [])
 
 
 def test_reach_counts_the_bytes_until_the_other_is_as_good():
     slow = [{"validation": 0.4, "bytes": 300}, {"validation": 0.95, "bytes": 900}]
     claim = {"check": "reach", "of": "Alone", "than": "Together", "at": {"labels": "few"}}
-    found = verdict(claim, SCORES, **{"Together-few": {"history": slow}})
-    assert found.pairs[0].difference == 9 and found.holds == "yes"
-    never = verdict(claim, SCORES, **{"Together-few": {"history": slow[:1]}})
-    assert never.pairs[0].difference == math.inf and never.holds == "yes"
+    (found,) = verdict(claim, SCORES, **{"Together-few": {"history": slow}})
+    assert found["difference"] == pytest.approx(9) and found["ratios"] == [9.0, 9.0] and "at_least" not in found
+    (never,) = verdict(claim, SCORES, **{"Together-few": {"history": slow[:1], "traffic": {"bytes": 300}}})
+    assert never["at_least"] and never["difference"] == pytest.approx(3)
 
 
 def test_a_spot_without_the_axis_is_compared_with_every_value():
-    scores = {("Alone", ""): [0.75, 0.75], ("Together", "few"): [0.7, 0.9], ("Together", "many"): [0.7, 0.7]}
+    scores = {("Alone", ""): [0.75, 0.75], ("Together", "few"): [0.7, 0.9], ("Together", "many"): [0.7, 0.71]}
     found = verdict({"check": "above", "of": "Together", "than": "Alone"}, scores)
-    assert [pair.holds for pair in found.pairs] == [True, False]
+    assert [pair["difference"] > 0 for pair in found] == [True, False]
 
 
-def test_a_claim_without_runs_says_so():
-    assert verdict({"check": "above", "of": "Together", "than": "Alone"}, {("Alone", "few"): [1.0]}).holds == "not run"
+def test_a_claim_without_runs_has_no_comparison():
+    assert verdict({"check": "above", "of": "Together", "than": "Alone"}, {("Alone", "few"): [1.0]}) == []

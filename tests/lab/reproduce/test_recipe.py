@@ -126,3 +126,30 @@ def test_recipes_name_the_numbers_of_the_paper():
     text = files("colonnade.lab.reproduce.recipes").joinpath("002-table-2.toml").read_text("utf-8")
     printed = tomllib.loads(text)["printed"][0]["values"]
     assert printed["SSVFL"] == [0.6465, 0.9010, 0.9279, 0.9567, 0.9650]
+
+
+def test_a_method_may_have_its_labels_elsewhere():
+    wanted = content()
+    wanted["method"][1]["active"] = "server"
+    by_method = {item.place.method: item.cell.active for item in plan(parse(wanted, "here"))}
+    assert by_method == {"Alone": None, "Together": "server", "SSVFL": None}
+    wanted["axes"]["active"] = ["lab1", "lab2"]
+    with pytest.raises(ConfigError, match="method 'Together': active and the axis 'active' both say who holds"):
+        parse(wanted, "here")
+
+
+def test_a_recipe_says_how_labels_are_drawn():
+    wanted = content() | {"labels_drawn": "random", "labelled_rows": "aligned"}
+    cells = [item.cell for item in plan(parse(wanted, "here"))]
+    assert {(cell.labels_drawn, cell.labelled_rows) for cell in cells} == {("random", "aligned")}
+    plain = [item.cell for item in plan(parse(content(), "here"))]
+    assert {(cell.labels_drawn, cell.labelled_rows) for cell in plain} == {(None, None)}  # keys of before
+    with pytest.raises(ConfigError, match=r"labels_drawn must be one of stratified, random\. Got 'fair'"):
+        parse(wanted | {"labels_drawn": "fair"}, "here")
+
+
+def test_the_tables_of_002_have_a_server_and_a_random_draw():
+    for name in chosen("002"):
+        made = recipe(name)
+        assert (made.labels_drawn, made.labelled_rows) == ("random", "aligned")
+        assert all((entry.active is None) == (entry.run == "local") for entry in made.method)

@@ -14,10 +14,13 @@ from colonnade.errors import ConfigError
 from colonnade.lab.compare import compare
 from colonnade.lab.compare.tuning import merit
 from colonnade.lab.report.reproduction import markdown
-from colonnade.lab.reproduce import kept, reproduce
-from colonnade.lab.reproduce.kept import docs, keep, merge, read_kept
+from colonnade.lab.reproduce import kept, reproduce, results_page
+from colonnade.lab.reproduce.evidence import NOT_TESTABLE, VERDICTS
+from colonnade.lab.reproduce.kept import keep, merge, read_kept
 from colonnade.lab.reproduce.recipe import chosen, parse, recipe
 from colonnade.lab.reproduce.reproduce import Asked, jobs_of, run_jobs
+from colonnade.lab.reproduce.results_page import docs
+from colonnade.lab.reproduce.standing import read_marks
 from tests.lab.reproduce.small_recipe import content
 
 ROOT = Path(__file__).parents[3]
@@ -49,12 +52,12 @@ def test_a_recipe_from_end_to_end(tmp_path: Path, ran: list[str]):
     assert len(ran) == 16 and len(measured) == 8 and not result["failed"]
     line = next(n for n in result["numbers"] if n["method"] == "Alone" and n["at"] == {"labels": "many"})
     assert line["claimed"] == 0.99 and line["n"] == 2 and line["here"] == {"labels": "60"}
-    assert line["difference"] == pytest.approx(line["mean"] - 0.99) and line["holds"] in ("yes", "no")
+    assert line["difference"] == pytest.approx(line["mean"] - 0.99) and line["verdict"] in ("refuted", "undecided")
     assert line["mean"] == pytest.approx(sum(line["values"]) / 2) and line["bytes"] == 0
     few = next(n for n in result["numbers"] if n["method"] == "Alone" and n["at"] == {"labels": "few"})
-    assert few["holds"] == "above"  # anything is better than .1
+    assert few["verdict"] in ("holds", "direction only")  # anything is better than .1
     assert [claim["says"] for claim in result["claims"]][-1] == "contrast matters little"
-    assert result["claims"][-1]["holds"] == "yes" and result["claims"][0]["pairs"][0]["n"] == 2
+    assert result["claims"][-1]["verdict"] in VERDICTS and result["claims"][0]["pairs"][0]["n"] == 2
     assert result["skipped"] == [{"name": "Vineyards", "why": "nobody has them."}]
     assert result["data"][0]["commit"] == "abc" and result["data"][0]["runs"] == 16
     assert json.loads((job.folder / "002-table-2.json").read_text()) == result
@@ -68,8 +71,8 @@ def test_a_recipe_from_end_to_end(tmp_path: Path, ran: list[str]):
 def test_the_markdown_has_claimed_measured_and_verdict(tmp_path: Path):
     _, result, _ = small(tmp_path)
     text = markdown(result)
-    assert "| claim | data | holds? | difference | beyond chance | n |" in text
-    assert "| data | method | setting | claimed | measured | difference | holds? | sent | seconds |" in text
+    assert "| claim | data | verdict | difference | beyond chance | q | n |" in text
+    assert "| data | method | setting | claimed | measured | difference | verdict | sent | seconds |" in text
     assert "| wine | Alone (`local`) | labels many (here 60) | 0.990 |" in text
     assert "- Vineyards: nobody has them." in text
 
@@ -77,7 +80,7 @@ def test_the_markdown_has_claimed_measured_and_verdict(tmp_path: Path):
 def test_every_run_of_a_tuned_table_is_chosen_on_validation_rows(tmp_path: Path, ran: list[str]):
     job, result, measured = small(tmp_path, tune=4)
     assert len(ran) == 64 and result["data"][0]["runs"] == 16 and result["data"][0]["tune"] == 4
-    assert ", each run the best of 4 tries on validation rows." in markdown(result)
+    assert ", each run the best of 4 tries on validation rows, " in markdown(result)
     assert job.folder == tmp_path / "002" / "abc-tune4"
     plain = small(tmp_path)[2]
     gains = []
@@ -104,9 +107,9 @@ def test_no_tries_at_all_are_refused():
 def test_quick_takes_the_ends_of_axes_and_one_seed(tmp_path: Path, ran: list[str]):
     job, result, _ = small(tmp_path, quick=True)
     assert len(ran) == 8 and job.folder.name == "abc-quick" and "Quick" in markdown(result)
-    assert {claim["holds"] for claim in result["claims"]} == {"not judged"}
+    assert {(claim["verdict"], claim["why"]) for claim in result["claims"]} == {(NOT_TESTABLE, "a quick run")}
     page = (job.folder / "002-table-2.html").read_text()
-    assert "No claim is judged" in page and "tests of claims" not in page
+    assert "No claim can be tested here: a quick run" in page and "tests of claims" not in page
     with pytest.raises(ConfigError, match="quick run, which measures nothing"):
         keep([result], tmp_path / "results")
 
@@ -176,30 +179,33 @@ def _data(name: str, commit: str = "old") -> dict[str, Any]:
     return {"name": name, "paper": name, "same": True, "why": "", **stamp}
 
 
-def test_the_page_of_results_is_what_the_results_make(tmp_path: Path):
+def test_the_page_of_results_is_what_the_results_make():
     """docs/results.md is never edited by hand: `make results`."""
-    assert (ROOT / "docs/results.md").read_text() == docs(read_kept(ROOT / "results/reproduce"))
+    kept = ROOT / "results/reproduce"
+    assert (ROOT / "docs/results.md").read_text() == docs(read_kept(kept), read_marks(kept))
 
 
-def test_results_say_which_claims_hold(tmp_path: Path):
+def test_results_say_which_claims_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for module in (kept, results_page):
+        monkeypatch.setattr(module, "recipe", lambda name: parse(content(), "small"))
     _, result, _ = small(tmp_path)
     (path,) = keep([result], tmp_path / "results")
     assert json.loads(path.read_text()) == result
     text = docs(read_kept(tmp_path / "results"))
-    holds = [claim["holds"] for claim in result["claims"]]
-    part = sum(h.startswith("in ") for h in holds)
-    assert f"| 002 SSVFL | 1 | {holds.count('yes')} | {part} | {holds.count('no')} |" in text
-    assert "| together is better | wine |" in text and "[002-table-2.md](../results/reproduce/002-table-2.md)" in text
+    found = [claim["verdict"] for claim in result["claims"]]
+    counts = " | ".join(str(found.count(verdict)) for verdict in VERDICTS)
+    assert f"| 002 SSVFL | 3 | {counts} | {found.count('holds')} of 3 |" in text
+    assert "[table-2](../results/reproduce/002-table-2.md)" in text
+    assert "| together is better | wine |" in path.with_suffix(".md").read_text()
 
 
-def test_refuted_are_claims_that_fail_beyond_chance(tmp_path: Path):
-    def claim(holds: str, against: int) -> dict[str, Any]:
-        return {"says": "s", "data": "wine", "holds": holds, "certain": [0, against], "pairs": [],
-                "measure": "score", "check": "above"}  # fmt: skip
-
-    claims = [claim("yes", 1), claim("no", 1), claim("no", 0), claim("in 1 of 2", 1), claim("not run", 0)]
-    text = docs([{**_blank(), "data": [_data("wine")], "claims": claims}])
-    assert "| 002 SSVFL | 1 | 1 | 1 | 2 | 2 |" in text
+def test_a_figure_carries_commit_seeds_options_hardware_command_and_digest(tmp_path: Path):
+    _, result, _ = small(tmp_path, settings={"width": 5})
+    line, (data,) = result["numbers"][0], result["data"]
+    assert line["seeds"] == [0, 1] and line["options"]["width"] == 5 and line["options"]["epochs"] == 3
+    assert data["command"] == "colonnade reproduce 002 --table table-2 --set width=5" and data["hardware"]
+    assert data["commit"] == "abc" and len(data["digest"]) == 16 and data["settings"] == {"width": 5}
+    assert f"`{data['command']}`, code {data['digest']}" in markdown(result)
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
@@ -236,7 +242,7 @@ def test_the_example_runs_without_any_data_folder(
         main([*reproduce.EXAMPLE.split()[1:], *SMALLEST, "--jobs", "1", "--json", "found.json"])
     assert not end.value.code and "001: SS-VFL-I sends" in " ".join(capsys.readouterr().out.split())
     (found,) = json.loads((tmp_path / "found.json").read_text())["results"]
-    assert not found["failed"] and not found["skipped"] and all(c["holds"] != "not run" for c in found["claims"])
+    assert not found["failed"] and not found["skipped"] and all(c["pairs"] for c in found["claims"])
     (page,) = tmp_path.glob("colonnade-out/**/digits-order.html")
     assert "digits, order: the order of methods" in page.read_text()
 
