@@ -115,8 +115,9 @@ class ActiveSite:
         parties = [self.site.party, *self.federation.passive]
         return {
             "run": self.title or self.link.run.hex(), "data": self.federation.name, "method": method.name,
-            "kind": method.kind, "task": method.task_, "metric": method.metric_, "score": found[method.metric_], "scores": _finite(found),
-            "validation": best.get("validation"), "traffic": method.traffic_.to_json(), "assignment": overhead,
+            "kind": method.kind, "task": method.task_, "metric": method.metric_, "score": found[method.metric_],
+            "scores": _finite(found), "validation": best.get("validation"),
+            "traffic": method.traffic_.to_json(), "assignment": overhead,
             "seconds": seconds, "seed": method.seed,
             "config": {
                 **method.options_json(), "labels": self.site.labels, "parties": parties, "active": self.site.party,

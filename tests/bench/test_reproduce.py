@@ -28,9 +28,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
     real = compare.run_cell
 
-    def counted(cell: Any, **given: Any) -> Any:
+    def counted(cell: Any, **options: Any) -> Any:
         done.append(cell.key)
-        return real(cell, **given)
+        return real(cell, **options)
 
     monkeypatch.setattr(compare, "run_cell", counted)
     return done
@@ -135,10 +135,10 @@ def test_only_some_data_and_unknown_ones(tmp_path: Path):
 def test_a_run_that_fails_is_named_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     real = compare.run_cell
 
-    def broken(cell: Any, **given: Any) -> Any:
+    def broken(cell: Any, **options: Any) -> Any:
         if cell.method == "splitnn" and cell.seed == 1:
             raise ConfigError("no luck")
-        return real(cell, **given)
+        return real(cell, **options)
 
     monkeypatch.setattr(compare, "run_cell", broken)
     _, result, _ = small(tmp_path)

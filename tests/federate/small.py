@@ -107,5 +107,5 @@ def in_process(method: str, tables: dict[str, pd.DataFrame] | None = None, **opt
     tables = tables or make_tables()
     labels = tables["bank"].pop("churn").dropna()
     tables = {name: frame for name, frame in tables.items() if len(frame.columns)}
-    parts = split(cn.VerticalData(tables, labels, "bank"))
+    parts = split(cn.VerticalData(tables, labels, "bank", label_only="bank" not in tables))
     return cn.METHODS[method](**options).fit(parts.train, parts.valid)

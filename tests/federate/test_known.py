@@ -68,7 +68,8 @@ def test_a_record_of_the_newest_run_is_in_out(
     assert record == json.loads((trained / f"{record['run']}.json").read_text())
     assert set(record["references"]) == {"alone", "guess"}
     assert record["kind"] == "federated" and record["config"]["active"] == "bank"
-    assert record["config"]["parties"] == record["parties"] and record["data"] == "small" and record["config"]["rows"]["test"] == 30
+    assert record["config"]["parties"] == record["parties"]
+    assert record["data"] == "small" and record["config"]["rows"]["test"] == 30
     assert record["scores"]["accuracy"] == record["score"] and len(record["history"]) == 3
     assert "torch" in record["versions"]
     assert "bank alone, the same network: accuracy" in capsys.readouterr().out
