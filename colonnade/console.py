@@ -24,6 +24,7 @@ from colonnade.errors import ConfigError, raise_all
 from colonnade.methods.base import MARKER, Method
 from colonnade.methods.folder import check_replaceable
 from colonnade.methods.options import one_of, own_settings, parse_settings
+from colonnade.methods.threads import Rule
 from colonnade.report.kinds import KINDS, too_little
 from colonnade.report.privacy import privacy_line
 from colonnade.report.summary import Row, higher_is_better, marks, summarise
@@ -106,6 +107,7 @@ def _print_run(record: dict[str, Any], reason: str) -> None:
 def compare_methods(
     data: str, methods: str, labels: str | None, aligned: str, seeds: int, jobs: int, arrangement: Arrangement,
     settings: list[str], target: float | None, protocol: str, tune: int, out: Path | None, json_: Path | None,
+    verbose: bool = False,
 ) -> None:  # fmt: skip
     """Run a comparison, print its table, and write its page."""
     problems: list[str] = []
@@ -132,6 +134,9 @@ def compare_methods(
     folder = out or Path("colonnade-out") / f"compare-{Path(data).stem}"
     check_out(folder, "comparison.json")
     jobs = jobs or min(os.cpu_count() or 1, len(cells))
+    if verbose:
+        threads = Rule.here(jobs).of(cells[0].split()[0].train)
+        console.print(f"{jobs} at a time, each with threads: {threads.number} ({threads.why})")
     with progress() as bars:
         task = bars.add_task("runs", total=len(cells))
 

@@ -12,8 +12,10 @@ import torch
 
 import colonnade as cn
 from colonnade.cli import main
+from colonnade.console import console
 
 torch.set_num_threads(1)
+console._width = None  # rich keeps the COLUMNS of the start, where it is set; each test sets its own
 
 
 def make_data(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
 from typing import Any
@@ -14,6 +14,7 @@ from colonnade.attacks.membership import membership, shadow_models
 from colonnade.attacks.reconstruction import reconstruction
 from colonnade.attacks.run import Run
 from colonnade.errors import ColonnadeError, ConfigError, did_you_mean
+from colonnade.methods.threads import Rule, limited
 
 Attack = Callable[..., list[Finding]]  # (run, adversary, auxiliary=…, seed=…)
 ATTACKS: dict[str, Attack] = {
@@ -63,21 +64,29 @@ def judge(
     """
     _check(run, attacks, adversary, seeds)
     out = Judgement()
-    for name in dict.fromkeys(attacks or ATTACKS):
-        for who in [adversary] if adversary is not None else _adversaries(run, name):
-            try:
-                for seed in range(seeds):
-                    run.tell(f"{name} by {who}, seed {seed}")
-                    out.findings += ATTACKS[name](run, who, auxiliary=auxiliary, seed=seed)
-            except RefusedError as error:
-                if attacks:
-                    raise ConfigError(f"attack {name} by {who!r}: {error}") from None
-                out.refused.append({"attack": name, "adversary": who, "reason": str(error)})
-            except Exception as error:  # whatever ends one attack must not end the others
-                if attacks and isinstance(error, ConfigError):  # it was asked for by name, with options it cannot have
-                    raise
-                out.failed.append({"attack": name, "adversary": who, "reason": _reason(error)})
+    with limited(Rule.here().of(run.parts.train).number):
+        for name in dict.fromkeys(attacks or ATTACKS):
+            for who in [adversary] if adversary is not None else _adversaries(run, name):
+                _perform(out, run, name, who, auxiliary, range(seeds), named=bool(attacks))
     return out
+
+
+def _perform(
+    out: Judgement, run: Run, name: str, who: str, auxiliary: int | None, seeds: Iterable[int], *, named: bool
+) -> None:
+    """One attack by one adversary; an attack that was asked for by name must fit."""
+    try:
+        for seed in seeds:
+            run.tell(f"{name} by {who}, seed {seed}")
+            out.findings += ATTACKS[name](run, who, auxiliary=auxiliary, seed=seed)
+    except RefusedError as error:
+        if named:
+            raise ConfigError(f"attack {name} by {who!r}: {error}") from None
+        out.refused.append({"attack": name, "adversary": who, "reason": str(error)})
+    except Exception as error:  # whatever ends one attack must not end the others
+        if named and isinstance(error, ConfigError):  # with options that it cannot have
+            raise
+        out.failed.append({"attack": name, "adversary": who, "reason": _reason(error)})
 
 
 def _reason(error: Exception) -> str:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 import colonnade
-from colonnade.bench.threads import Rule, limited
 from colonnade.data.arrange import biased
 from colonnade.data.datasets import dataset
 from colonnade.data.datasets.dataset import Dataset, joined
@@ -32,6 +31,7 @@ from colonnade.methods.network import NetworkMethod
 from colonnade.methods.private import privacy_of
 from colonnade.methods.secureboost import SecureBoost
 from colonnade.methods.store import method_named
+from colonnade.methods.threads import Rule, limited
 
 MAP_ROWS = 600  # test rows shown on the map of the joint representation
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from colonnade.bench.cell import Cell, parse_method, run_cell
 from colonnade.bench.files import write_json
-from colonnade.bench.threads import Rule
 from colonnade.errors import ColonnadeError, ConfigError, did_you_mean, raise_all
 from colonnade.methods.store import method_named
+from colonnade.methods.threads import Rule
 
 
 @dataclass(frozen=True)

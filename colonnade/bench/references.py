@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from colonnade.bench.cell import Cell
-from colonnade.bench.threads import Rule, limited
 from colonnade.data.splits import Split
 from colonnade.errors import ColonnadeError
 from colonnade.methods.base import Method
 from colonnade.methods.local import Local
 from colonnade.methods.network import NetworkMethod
+from colonnade.methods.threads import Rule, limited
 from colonnade.metrics import guess_score
 
 

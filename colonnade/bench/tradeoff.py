@@ -13,6 +13,7 @@ from colonnade.bench.compare import Outcome
 from colonnade.bench.files import write_json
 from colonnade.bench.trials import Asked, Trial
 from colonnade.errors import ColonnadeError, raise_all
+from colonnade.methods.threads import Rule, limited
 
 
 def run_trials(
@@ -51,22 +52,19 @@ def _missing(record: dict[str, Any], asked: Asked) -> list[str]:
 
 def _run(todo: Sequence[Trial], asked: Asked, folder: Path, jobs: int) -> Iterator[Outcome]:
     if jobs == 1 or len(todo) <= 1:
-        yield from (_one(trial, asked, folder, None) for trial in todo)
+        yield from (_one(trial, asked, folder, Rule.here()) for trial in todo)
         return
-    from joblib import Parallel, cpu_count, delayed
+    from joblib import Parallel, delayed
 
-    threads = max(1, cpu_count() // jobs)
-    work = (delayed(_one)(trial, asked, folder, threads) for trial in todo)
+    rule = Rule.here(jobs)  # now: joblib sets the variables of its workers
+    work = (delayed(_one)(trial, asked, folder, rule) for trial in todo)
     yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(work)
 
 
-def _one(trial: Trial, asked: Asked, folder: Path, threads: int | None) -> Outcome:
-    if threads is not None:
-        import torch
-
-        torch.set_num_threads(threads)
+def _one(trial: Trial, asked: Asked, folder: Path, rule: Rule) -> Outcome:
     try:
-        record = train_and_attack(trial, asked, _read(folder, trial))
+        with limited(rule.of(trial.cell.split()[0].train).number):
+            record = train_and_attack(trial, asked, _read(folder, trial))
     except ColonnadeError as error:
         return Outcome(trial.cell, error=str(error))
     except Exception as error:  # whatever ends one run must not end the others

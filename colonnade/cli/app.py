@@ -10,7 +10,7 @@ import typer
 
 from colonnade.cli.data_sets import data as data_commands
 from colonnade.cli.deploying import export, serve
-from colonnade.cli.options import Active, Aligned, Bias, Data, Json, Labels, Parties, Rows, Settings, Tune
+from colonnade.cli.options import Active, Aligned, Bias, Data, Json, Labels, Parties, Rows, Settings, Tune, Verbose
 from colonnade.federate.cli import federate
 
 _INTERRUPTED = 130  # how typer ends after Ctrl-C
@@ -100,9 +100,7 @@ def run(
         Path | None, typer.Option(help="Folder for the record, the model, the audit log and the report.")
     ] = None,
     json_: Json = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also say how many threads the run takes, and why.")
-    ] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Train one method once and score it on test rows.
 
@@ -142,6 +140,7 @@ def compare(
         Path | None, typer.Option(help="Folder for results; finished runs found there are not run again.")
     ] = None,
     json_: Json = None,
+    verbose: Verbose = False,
 ) -> None:
     """Compare methods over labels, overlap and seeds; print a table and write a page.
 
@@ -153,8 +152,9 @@ def compare(
 
     arrangement = parties, active, rows, bias
     compare_methods(
-        data, methods, labels, aligned, seeds, jobs, arrangement, settings or [], target, protocol, tune, out, json_
-    )
+        data, methods, labels, aligned, seeds, jobs, arrangement, settings or [], target, protocol, tune, out, json_,
+        verbose,
+    )  # fmt: skip
 
 
 @app.command(rich_help_panel=PAPERS)

@@ -28,3 +28,4 @@ Tune = Annotated[
     int, typer.Option(min=1, help="Tries for each run: options drawn from a small grid, chosen on validation rows.")
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Write the record to this file.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Also say how many threads a run takes, and why.")]

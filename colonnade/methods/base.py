@@ -23,6 +23,7 @@ from colonnade.errors import ColonnadeError, ConfigError, DataError, raise_all
 from colonnade.methods.folder import new_folder
 from colonnade.methods.given import tables, tables_and_labels, training_rows
 from colonnade.methods.options import Options, at_least
+from colonnade.methods.threads import Rule, limited
 from colonnade.metrics import check_metric, default_metric, score, scores
 from colonnade.wire.meter import Traffic
 
@@ -106,7 +107,8 @@ class Method(Options):
         self.history_: list[dict[str, Any]] = []
         self.traffic_ = Traffic()
         self._check_data(data, validation)
-        self._train(data, validation, progress or no_progress)
+        with limited(Rule.here().of(data).number):
+            self._train(data, validation, progress or no_progress)
         return self
 
     def _check_data(self, data: VerticalData, validation: VerticalData | None) -> None:

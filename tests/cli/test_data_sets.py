@@ -16,7 +16,8 @@ import pytest
 from colonnade.cli import main
 
 STOPPED_HALF_WAY = """
-import sys, threading, time
+import signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a command in the background ignores
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 LINES = b"".join(b"%d %d:0.5 68:1\\n" % (i % 2, 1 + i % 60) for i in range(20000))

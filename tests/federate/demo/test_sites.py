@@ -33,13 +33,14 @@ def test_ctrl_c_ends_the_command_and_the_sites(terminal: Terminal) -> None:
             time.sleep(0.02)
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.getsignal(signal.SIGINT)
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt), ended_at_last(terminal):
         terminal.join("shop")
         terminal.run("federate", "align", "kits/bank")
     assert terminal.sites["shop"].process.poll() is not None
     assert terminal._running is not None and terminal._running.poll() is not None
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_while_a_process_starts_does_not_lose_it(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

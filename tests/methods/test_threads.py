@@ -11,11 +11,13 @@ import torch
 from joblib import parallel_config
 
 import colonnade as cn
-from colonnade.bench import compare, threads
+from colonnade.attacks import ATTACKS, Run, judge
+from colonnade.bench import compare
 from colonnade.bench.cell import Cell, run_cell
 from colonnade.bench.compare import grid, run_grid
-from colonnade.bench.threads import VARIABLES, Rule, limited
 from colonnade.cli import main
+from colonnade.methods import threads
+from colonnade.methods.threads import VARIABLES, Rule, limited
 
 RNG = np.random.default_rng(0)
 TABLES = cn.VerticalData({"a": RNG.normal(size=(50, 2)), "b": RNG.normal(size=(50, 2))}, RNG.integers(0, 2, 50))
@@ -64,6 +66,24 @@ def test_a_run_trains_and_scores_with_that_number_and_gives_the_others_back(monk
 
 
 @pytest.mark.usefixtures("four")
+def test_fit_in_python_follows_the_rule_and_leaves_other_threads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(cn.SplitNN, "run", lambda *_: seen.append(torch.get_num_threads()))
+    cn.SplitNN(**TINY).fit(TABLES)
+    cn.SplitNN(**TINY).fit(IMAGES)
+    assert seen == [1, 4] and torch.get_num_threads() == 4
+
+
+@pytest.mark.usefixtures("four")
+def test_attacks_follow_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setitem(ATTACKS, "gradients", lambda *_, **__: seen.append(torch.get_num_threads()) or [])
+    parts = cn.DATASETS["wine"](labels=20, seed=0)
+    judge(Run.of(cn.SplitNN(**TINY).fit(parts.train), parts), attacks=["gradients"])
+    assert seen and set(seen) == {1} and torch.get_num_threads() == 4
+
+
+@pytest.mark.usefixtures("four")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_runs_of_a_comparison_share_the_cores(jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = []
@@ -77,6 +97,17 @@ def test_runs_of_a_comparison_share_the_cores(jobs: int, tmp_path: Path, monkeyp
     with parallel_config(backend="threading"):
         run_grid(cells, tmp_path, jobs=jobs, done=lambda outcome: None)
     assert rules == [Rule(None, jobs)] * 2
+
+
+def test_compare_verbose_says_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    with pytest.raises(SystemExit) as end:
+        main(["compare", "--data", "wine", "-m", "local", "--seeds", "1", "--set", "epochs=1", "--verbose"])
+    assert end.value.code in (0, None)
+    assert "1 at a time, each with threads: 1 (OMP_NUM_THREADS says so)" in capsys.readouterr().out
 
 
 def test_run_verbose_says_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
