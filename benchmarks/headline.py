@@ -94,6 +94,19 @@ def headline() -> str:
     return table(HEADS, [row.cells() for row in rows()])
 
 
+def sentence() -> str:
+    """The first row in words, for the top of `README.md`."""
+    first = rows()[0]
+    scores = (first.alone, first.once, first.rounds, first.pooled)
+    alone, once, together, pooled = (f"{score.mean:.2f}" for score in scores)
+    one, many = (bytes_text(score.bytes) for score in (first.once, first.rounds))
+    return (
+        f"Handwritten digits cut into four parties, {first.labels} labels: accuracy\n"
+        f"**{alone} alone, {once} with one message from each partner ({one}), {together} in many rounds ({many})**, "
+        f"and {pooled} with all\ncolumns in one place."
+    )
+
+
 def with_headline(text: str) -> str:
     """The page `text`, its headline table made anew."""
     before, _, rest = text.partition(START)

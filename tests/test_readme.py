@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.headline import END, PAGES, START, few_labels_page, headline, with_headline
+from benchmarks.headline import END, PAGES, START, few_labels_page, headline, sentence, with_headline
 from benchmarks.results import RESULTS, ROOT
 from tests.blocks import BLOCK, KINDS, assert_alike, blocks, problems
 
@@ -48,6 +48,10 @@ def test_every_block_is_of_a_known_kind_and_most_run() -> None:
 def test_the_headline_is_made_from_the_record(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert with_headline(text) == text, "Run `python -m benchmarks.headline`."
+
+
+def test_the_first_figures_are_made_from_the_record() -> None:
+    assert sentence() in README and len(README.splitlines()) <= 180
 
 
 def test_the_page_of_few_labels_is_made_from_its_record() -> None:
