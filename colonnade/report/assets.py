@@ -21,8 +21,8 @@ h3 { font-size: 1.05rem; margin: 1.75rem 0 .25rem; }
 p { margin: .25rem 0 .75rem; max-width: 48rem; }
 .verdict { font-size: 1.1rem; overflow-wrap: anywhere; max-width: 56rem; }
 .note, caption, footer, small { color: var(--soft); font-size: .875rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 11rem), 20rem)); gap: .75rem;
-  margin: 1.25rem 0 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 13rem), 1fr)); gap: .75rem;
+  margin: 1.25rem 0 0; max-width: 62rem; }
 .tiles div { background: var(--panel); border: 1px solid var(--rule); border-left: 5px solid var(--soft);
   border-radius: 6px; padding: .6rem .9rem; }
 .tiles div.federated { border-left-color: var(--accent); }
