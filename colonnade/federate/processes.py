@@ -23,6 +23,7 @@ from typing import Any
 from colonnade.errors import ConfigError, MissingDependencyError
 from colonnade.federate.description import FederationFile, SiteFile, read_federation, read_site
 from colonnade.federate.pinned import settings
+from colonnade.federate.place import check_place
 from colonnade.federate.say import LOG, Follower
 from colonnade.federate.table import read_site_table
 
@@ -174,6 +175,7 @@ def join(kit: Kit, path: Path) -> int:
         print(f"{kit.party}: {text}", flush=True)
 
     check_site(kit, path)
+    check_place(kit.folder, "Move the kit.")
     refuse_second(kit)
     if kit.active:
         check_port(kit.federation)

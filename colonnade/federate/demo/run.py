@@ -9,6 +9,7 @@ from pathlib import Path
 from colonnade.errors import ConfigError
 from colonnade.federate.demo.files import PORT, write_files
 from colonnade.federate.demo.sites import DemoError, Terminal, ended_at_last, free_port, lines_in
+from colonnade.federate.place import check_place
 from colonnade.federate.say import LOG
 
 PARTIES = ("bank", "shop")
@@ -49,6 +50,7 @@ def _folder(out: Path | None) -> Path:
             out = USUAL.with_name(f"{USUAL.name}-{number}")
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ConfigError(f"--out {out} exists and is not an empty folder. Name a new one.")
+    check_place(out, "Name another folder by --out.")
     out.mkdir(parents=True, exist_ok=True)
     return out
 
