@@ -44,7 +44,16 @@ SENDS: Sends = {"consensus": ("train",), "representation": ("train", "validate",
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MMVFL(Travel, Method):
+class Iterations:
+    """How long the parties iterate, and where."""
+
+    epochs: Epochs = 200
+    patience: Patience = 20
+    device: Device = "cpu"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MMVFL(Travel, Iterations, Method):
     """A linear model at every party, taught by pseudo-labels that all agree on."""
 
     name = "mmvfl"
@@ -54,9 +63,6 @@ class MMVFL(Travel, Method):
     skills = (Encoding, LinearFit, Keeping)
     tasks: ClassVar[tuple[Task, ...]] = ("binary", "multiclass")
 
-    epochs: Epochs = 200
-    patience: Patience = 20
-    device: Device = "cpu"
     beta: Annotated[
         float, Gt(0), Help("Weight of ‖W_k‖_{2,1} (β). More of it selects fewer columns; the paper tries 1e-5 to 10.")
     ] = 3.0
