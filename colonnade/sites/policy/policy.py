@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 from colonnade.data.description import check_keys
@@ -89,6 +90,7 @@ class Policy:
             raise RefusedError(f"the policy refuses {name} = {found}: {limit} = {most}.")
 
 
+@cache
 def everything() -> Offer:
     """What any run may ask of a site: the operations of all installed methods, and those of the sites themselves."""
     offers = [offer_of(*method.skills) for method in METHODS.values()]
