@@ -195,3 +195,10 @@ def test_a_private_exchange_sends_what_its_sample_asks_for():
     kinds = {kind: cell["messages"] for kind, cell in model.traffic_.by_kind.items()}
     steps = privacy_of(model)["rows"][-1]["done"]
     assert kinds["representation"] == kinds["gradient"] == 2 * steps == 2 * math.ceil(3 * 300 / 32)
+
+
+def test_a_budget_of_an_earlier_training_is_not_claimed_for_a_later_one() -> None:
+    data = cn.DATASETS["wine"](labels=30, seed=0).train
+    model = cn.SplitNN(epochs=1, epsilon=8.0).fit(data)
+    assert privacy_of(model) is not None
+    assert privacy_of(model.set_params(epsilon=None).fit(data)) is None

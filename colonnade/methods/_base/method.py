@@ -185,6 +185,7 @@ class Method:
         self.active_ = data.active
         self.history_: list[dict[str, Any]] = []
         self.traffic_ = Traffic()
+        vars(self).pop("ledger_", None)  # of an earlier training, whose budget says nothing of this one
         check_apart(data, validation)
         self.check_data(data)
         with limited(Rule.here().of(data).number):
